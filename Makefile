@@ -1,0 +1,104 @@
+# Each target sets itself up: a virtual environment in the clone, nothing else.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PEERS := .venv-peers
+N ?= 1000000
+
+# LightGBM's and XGBoost's OpenMP threads would spin while they wait.
+export OMP_WAIT_POLICY := passive
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
+
+.PHONY: help demo test test-peers check format stubs bench docs fuzz golden clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+# ---- environments ----
+
+$(VENV)/tools: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q "scikit-build-core>=0.11" "nanobind>=2.4" ninja cmake
+	# The dependencies of the dev extra, without building the project itself.
+	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['frames'], *e['docs'], *[d for d in e['dev'] if not d.startswith('rankwright')], sep='\n')" > $(VENV)/requirements.txt
+	$(BIN)/python -m pip install -q -r $(VENV)/requirements.txt
+	touch $@
+
+# What users get: sdist -> wheel -> installed.
+$(VENV)/installed: $(VENV)/tools $(SOURCES) CMakeLists.txt pyproject.toml
+	rm -rf dist
+	$(BIN)/python -m build -q --no-isolation --outdir dist
+	$(BIN)/python -m pip install -q --force-reinstall --no-deps dist/*.whl
+	touch $@
+
+$(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install -q --upgrade pip
+	$(PEERS)/bin/python -m pip install -q pytest -r benchmarks/requirements.txt
+	$(PEERS)/bin/python -m pip install -q --force-reinstall --no-deps dist/*.whl
+	$(PEERS)/bin/python -m pip install -q dist/*.whl
+	touch $@
+
+# ---- everyday ----
+
+demo: $(VENV)/installed ## generate data, examine it, measure rankings
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed ## build sdist -> wheel, install it, test it from another directory
+	$(MAKE) --no-print-directory fuzz N=20000
+	mkdir -p build/elsewhere
+	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m coverage run --rcfile=$(CURDIR)/pyproject.toml \
+		-m pytest -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider --durations=10 -q \
+		--ignore=$(CURDIR)/tests/peers $(CURDIR)/tests $(CURDIR)/README.md $(CURDIR)/docs \
+		--pyargs rankwright
+	cd build/elsewhere && $(BIN)/python -m coverage report --rcfile=$(CURDIR)/pyproject.toml
+
+test-peers: $(PEERS)/installed ## compare the metric presets with the real tools
+	cd build && $(CURDIR)/$(PEERS)/bin/python -m pytest -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) \
+		-p no:cacheprovider -q $(CURDIR)/tests/peers
+
+check: $(VENV)/installed ## ruff, mypy, import-linter, clang-format, codespell, stubs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports --no-cache
+	$(BIN)/clang-format --dry-run --Werror cpp/*.hpp cpp/*.cpp fuzz/*.cpp
+	$(BIN)/codespell src cpp tests docs benchmarks examples fuzz/*.cpp *.md
+	$(MAKE) --no-print-directory stubs STUB=build/_kernels.pyi
+	diff -u src/rankwright/_kernels.pyi build/_kernels.pyi
+
+format: $(VENV)/tools ## format Python and C++
+	$(BIN)/ruff check --fix -q . || true
+	$(BIN)/ruff format -q .
+	$(BIN)/clang-format -i cpp/*.hpp cpp/*.cpp fuzz/*.cpp
+
+STUB ?= src/rankwright/_kernels.pyi
+stubs: $(VENV)/installed ## generate the stub of the compiled module
+	mkdir -p build
+	cd build && $(BIN)/python -m nanobind.stubgen -q -m rankwright._kernels -o $(CURDIR)/$(STUB)
+	$(BIN)/ruff format -q $(STUB)
+
+docs: $(VENV)/installed ## build the documentation; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(PEERS)/installed ## measure against peers, write benchmarks/results and the README's table
+	$(PEERS)/bin/python -m benchmarks all
+
+fuzz: build/letor_fuzz ## N inputs to the parser under ASan and UBSan (N=1000000)
+	build/letor_fuzz fuzz/corpus $(N)
+
+build/letor_fuzz: fuzz/letor_fuzz.cpp cpp/letor_parser.hpp cpp/letor_writer.hpp cpp/decimal.hpp cpp/parallel.hpp
+	mkdir -p build
+	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Icpp $< -o $@ -pthread
+
+golden: $(PEERS)/installed ## run the peers again and write tests/golden
+	$(PEERS)/bin/python -m tests.peers.make_golden
+
+clean: ## remove everything that was built
+	rm -rf build dist docs/_build docs/api/generated $(VENV) $(PEERS)

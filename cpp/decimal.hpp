@@ -1,0 +1,210 @@
+// Decimal text to the nearest float or double, and back in the fewest digits that read back the
+// same.
+//
+// Reading: up to eight digits are converted at once inside a 64-bit word. A decimal with mantissa
+// M < 2^53 and |exponent| <= 22 is M * 10^e or M / 10^-e with both operands exact, hence correctly
+// rounded (Clinger's fast path); everything else goes to std::from_chars. For float the double is
+// rounded once more, which is wrong only if it lies exactly midway between two floats: that case
+// goes to std::from_chars too.
+#pragma once
+
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#if !defined(__cpp_lib_to_chars)
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#endif
+
+namespace rankwright {
+
+static_assert(std::endian::native == std::endian::little, "digit words are read little-endian");
+
+// Bytes that must be readable behind the end of any text given to these functions.
+inline constexpr std::size_t kPadding = 16;
+
+inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+inline std::uint64_t load8(const char* p) {
+    std::uint64_t word;
+    std::memcpy(&word, p, sizeof word);
+    return word;
+}
+
+// Number of leading digits among the eight characters of `word`.
+inline int count_digits(std::uint64_t word) {
+    const std::uint64_t t = word ^ 0x3030303030303030u;
+    const std::uint64_t other = ((t + 0x7676767676767676u) | t) & 0x8080808080808080u;
+    return other ? std::countr_zero(other) >> 3 : 8;
+}
+
+// Value of the first n digits of `word`, 1 <= n <= 8.
+inline std::uint64_t digits_value(std::uint64_t word, int n) {
+    std::uint64_t t = (word ^ 0x3030303030303030u) << (64 - 8 * n);
+    t = t * 10 + (t >> 8);
+    constexpr std::uint64_t mask = 0x000000FF000000FFu;
+    return ((t & mask) * 0x000F424000000064u + ((t >> 16) & mask) * 0x0000271000000001u) >> 32;
+}
+
+inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Power of ten of the leading digit of a decimal, saturated; tells overflow from underflow.
+inline long decimal_magnitude(const char* p, const char* end) {
+    constexpr long limit = 1000000;
+    long magnitude = 0, exponent = 0;
+    bool point = false, lead = false;
+    for (; p < end && *p != 'e' && *p != 'E'; ++p) {
+        if (*p == '.') point = true;
+        if (!is_digit(*p)) continue;
+        lead = lead || *p != '0';
+        if (lead && !point) ++magnitude;
+        if (!lead && point) --magnitude;
+    }
+    if (p < end) {
+        const bool negative = *++p == '-';
+        for (; p < end; ++p) {
+            if (is_digit(*p) && exponent < limit) exponent = 10 * exponent + (*p - '0');
+        }
+        if (negative) exponent = -exponent;
+    }
+    return magnitude + exponent;
+}
+
+// Exact reading of a whole token that is known to look like a number (no leading '+'). Too large
+// becomes infinity, too small becomes 0, as IEEE rounding has it.
+template <class Float>
+Float from_token(const char* begin, const char* end) {
+    Float value = 0;
+#if defined(__cpp_lib_to_chars)
+    if (std::from_chars(begin, end, value).ec == std::errc::result_out_of_range) {
+        value = decimal_magnitude(begin, end) > 0 ? std::numeric_limits<Float>::infinity() : 0;
+        if (*begin == '-') value = -value;
+    }
+#else
+    const std::string token(begin, end);
+    value = std::is_same_v<Float, float> ? static_cast<Float>(std::strtof(token.c_str(), nullptr))
+                                         : static_cast<Float>(std::strtod(token.c_str(), nullptr));
+#endif
+    return value;
+}
+
+inline const char* skip_digits(const char* p) {
+    while (is_digit(*p)) ++p;
+    return p;
+}
+
+// End of the number that starts at p (sign already passed), or nullptr if there is none.
+inline const char* number_end(const char* p) {
+    const char* digits = p;
+    p = skip_digits(p);
+    std::ptrdiff_t n_digits = p - digits;
+    if (*p == '.') {
+        const char* fraction = ++p;
+        p = skip_digits(p);
+        n_digits += p - fraction;
+    }
+    if (n_digits == 0) return nullptr;
+    if (*p == 'e' || *p == 'E') {
+        const char* exponent = p + 1;
+        if (*exponent == '+' || *exponent == '-') ++exponent;
+        if (is_digit(*exponent)) p = skip_digits(exponent);
+    }
+    return p;
+}
+
+inline const char* match_word(const char* p, const char* word) {
+    for (; *word; ++word, ++p) {
+        if ((*p | 0x20) != *word) return nullptr;
+    }
+    return p;
+}
+
+// "nan", "inf" or "infinity" in any case.
+template <class Float>
+const char* read_special(const char* p, Float& value) {
+    const char* end = match_word(p, "nan");
+    value = end ? std::numeric_limits<Float>::quiet_NaN() : std::numeric_limits<Float>::infinity();
+    if (!end) end = match_word(p, "infinity");
+    if (!end) end = match_word(p, "inf");
+    return end;
+}
+
+// Reads one number at p into value; returns its end, or nullptr if there is no number.
+// At least kPadding bytes behind the text must be readable, and the text must end in a non-digit.
+template <class Float>
+inline const char* read_number(const char* p, Float& value) {
+    const bool negative = *p == '-';
+    const char* sign = p;
+    p += negative || *p == '+';
+    const char* begin = p;
+
+    std::uint64_t word = load8(p);
+    const int n_whole = count_digits(word);
+    if (n_whole > 0 && n_whole < 8) [[likely]] {
+        std::uint64_t mantissa = digits_value(word, n_whole);
+        p += n_whole;
+        int n_fraction = 0;
+        if (*p == '.') {
+            word = load8(++p);
+            n_fraction = count_digits(word);
+            if (n_fraction > 0) {
+                // At most 7 + 8 digits: below 2^53.
+                mantissa = mantissa * static_cast<std::uint64_t>(kPowersOfTen[n_fraction]) +
+                           digits_value(word, n_fraction);
+            }
+            p += n_fraction;
+        }
+        if (!is_digit(*p) && (*p | 0x20) != 'e') [[likely]] {
+            double wide = static_cast<double>(mantissa) / kPowersOfTen[n_fraction];
+            if (negative) wide = -wide;
+            if constexpr (std::is_same_v<Float, float>) {
+                // The 29 bits that a float drops: exactly one half means a possible double
+                // rounding.
+                const auto dropped = std::bit_cast<std::uint64_t>(wide) & 0x1FFFFFFFu;
+                if (dropped == 0x10000000u) [[unlikely]] {
+                    value = from_token<float>(negative ? sign : begin, p);
+                    return p;
+                }
+            }
+            value = static_cast<Float>(wide);
+            return p;
+        }
+    }
+
+    const char* end = number_end(begin);
+    if (end) {
+        value = from_token<Float>(negative ? sign : begin, end);
+        return end;
+    }
+    end = read_special(begin, value);
+    if (negative) value = -value;
+    return end;
+}
+
+// Longest text that write_number produces.
+inline constexpr std::size_t kMaxNumberLength = 32;
+
+// Writes the shortest text that reads back to the same number; returns its end.
+template <class Float>
+inline char* write_number(char* p, Float value) {
+#if defined(__cpp_lib_to_chars)
+    return std::to_chars(p, p + kMaxNumberLength, value).ptr;
+#else
+    // 9 and 17 digits always suffice; fewer often do.
+    constexpr int most = std::is_same_v<Float, float> ? 9 : 17;
+    for (int precision = most - 3;; ++precision) {
+        const int length = std::snprintf(p, kMaxNumberLength, "%.*g", precision, double(value));
+        if (precision == most || from_token<Float>(p, p + length) == value) return p + length;
+    }
+#endif
+}
+
+}  // namespace rankwright

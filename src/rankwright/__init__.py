@@ -1,0 +1,63 @@
+"""Learning to rank you can prove and ship.
+
+Everything here is loaded on first use, so that ``import rankwright`` costs milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankwright import data, evaluation, metrics
+    from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
+    from rankwright.evaluation import Evaluation, evaluate
+    from rankwright.exceptions import DataError, DataWarning
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Dataset": "rankwright.data",
+    "from_frame": "rankwright.data",
+    "rank": "rankwright.data",
+    "read": "rankwright.data",
+    "stream": "rankwright.data",
+    "top_k": "rankwright.data",
+    "write": "rankwright.data",
+    "write_letor": "rankwright.data",
+    "Evaluation": "rankwright.evaluation",
+    "evaluate": "rankwright.evaluation",
+    "DataError": "rankwright.exceptions",
+    "DataWarning": "rankwright.exceptions",
+}
+_PACKAGES = ("data", "evaluation", "metrics")
+
+__all__ = [
+    "DataError",
+    "DataWarning",
+    "Dataset",
+    "Evaluation",
+    "data",
+    "evaluate",
+    "evaluation",
+    "from_frame",
+    "metrics",
+    "rank",
+    "read",
+    "stream",
+    "top_k",
+    "write",
+    "write_letor",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"rankwright.{name}")
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'rankwright' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

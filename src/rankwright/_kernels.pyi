@@ -1,0 +1,360 @@
+"""
+Native kernels. Arguments are checked for shape only; see the Python callers.
+"""
+
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+class LetorText:
+    """LETOR text after the first pass."""
+
+    def __init__(
+        self,
+        buffer: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+        chunk_bytes: int = 1048576,
+    ) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_entries(self) -> int: ...
+    @property
+    def min_index(self) -> int: ...
+    @property
+    def max_index(self) -> int: ...
+    @property
+    def has_qid(self) -> bool: ...
+    @property
+    def qid_is_integer(self) -> bool: ...
+    def scan_all_indices(self) -> None: ...
+    def qid_spans(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
+    def doc_id_spans(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
+    @overload
+    def parse_dense(
+        self,
+        X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        first_index: int,
+        fixed_width: bool,
+        allow_nan: bool,
+    ) -> tuple[str, int, int, bytes] | None: ...
+    @overload
+    def parse_dense(
+        self,
+        X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        first_index: int,
+        fixed_width: bool,
+        allow_nan: bool,
+    ) -> tuple[str, int, int, bytes] | None: ...
+    @overload
+    def parse_sparse(
+        self,
+        data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        n_features: int,
+        first_index: int,
+        fixed_width: bool,
+        allow_nan: bool,
+    ) -> tuple[str, int, int, bytes] | None: ...
+    @overload
+    def parse_sparse(
+        self,
+        data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        n_features: int,
+        first_index: int,
+        fixed_width: bool,
+        allow_nan: bool,
+    ) -> tuple[str, int, int, bytes] | None: ...
+    @overload
+    def parse_sparse(
+        self,
+        data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        n_features: int,
+        first_index: int,
+        fixed_width: bool,
+        allow_nan: bool,
+    ) -> tuple[str, int, int, bytes] | None: ...
+    @overload
+    def parse_sparse(
+        self,
+        data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        n_features: int,
+        first_index: int,
+        fixed_width: bool,
+        allow_nan: bool,
+    ) -> tuple[str, int, int, bytes] | None: ...
+
+@overload
+def format_dense(
+    X: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    query: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    qid_text: bytes,
+    qid_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comment_text: bytes | None,
+    comment_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_index: int,
+    n_threads: int,
+) -> bytes: ...
+@overload
+def format_dense(
+    X: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    query: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    qid_text: bytes,
+    qid_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comment_text: bytes | None,
+    comment_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_index: int,
+    n_threads: int,
+) -> bytes: ...
+@overload
+def format_sparse(
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    query: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    qid_text: bytes,
+    qid_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comment_text: bytes | None,
+    comment_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_index: int,
+    n_threads: int,
+) -> bytes: ...
+@overload
+def format_sparse(
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    query: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    qid_text: bytes,
+    qid_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comment_text: bytes | None,
+    comment_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_index: int,
+    n_threads: int,
+) -> bytes: ...
+@overload
+def format_sparse(
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    query: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    qid_text: bytes,
+    qid_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comment_text: bytes | None,
+    comment_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_index: int,
+    n_threads: int,
+) -> bytes: ...
+@overload
+def format_sparse(
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    query: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    qid_text: bytes,
+    qid_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comment_text: bytes | None,
+    comment_offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_index: int,
+    n_threads: int,
+) -> bytes: ...
+
+class Rule:
+    """Tie rule, value of undefined queries, threads."""
+
+    def __init__(self, ties: str, empty: float, n_threads: int) -> None: ...
+
+class Ranking:
+    """Labels in the order of decreasing score, query by query."""
+
+    def __init__(
+        self,
+        y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        indptr: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        depth: int,
+        n_threads: int,
+    ) -> None: ...
+    @property
+    def bad_row(self) -> int: ...
+    def dcg(
+        self,
+        k: int,
+        exponential: bool,
+        discount: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        rule: Rule,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def ndcg(
+        self,
+        k: int,
+        exponential: bool,
+        discount: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        short_is_zero: bool,
+        rule: Rule,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def relevant_gain(
+        self,
+        k: int,
+        threshold: float,
+        discount: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        divide_by: str,
+        rule: Rule,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def average_precision(
+        self, k: int, threshold: float, denominator: str, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def reciprocal_rank(
+        self, k: int, threshold: float, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def hit_rate(
+        self, k: int, threshold: float, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def err(
+        self, k: int, max_grade: float, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def pairwise_error(
+        self, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def kendall_tau(
+        self, corrected: bool, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def domination_error(
+        self, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def dominated_error(
+        self, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...

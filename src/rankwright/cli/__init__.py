@@ -1,0 +1,55 @@
+"""The command line: ``rankwright info|convert|evaluate``.
+
+Exit codes: 0 for success, 1 for a check that failed, 2 for bad input. Bad input ends in one line on
+standard error, never in a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from rankwright.cli import convert, evaluate, info
+
+app = typer.Typer(
+    name="rankwright",
+    help="Learning to rank you can prove and ship.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        from rankwright import __version__
+
+        typer.echo(f"rankwright {__version__}")
+        raise typer.Exit
+
+
+app.command("info")(info.info)
+app.command("convert")(convert.convert)
+app.command("evaluate")(evaluate.evaluate)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("rankwright: interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output went away; keep Python from complaining about it once more at
+        # exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
+        typer.echo(f"rankwright: {error or type(error).__name__}", err=True)
+        sys.exit(2)

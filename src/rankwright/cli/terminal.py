@@ -1,0 +1,71 @@
+"""Options and output that the subcommands share."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rankwright.data import Dataset
+
+DataFile = Annotated[
+    str,
+    typer.Argument(help="LETOR text, .parquet or .csv (.gz, .zst allowed); - is standard input."),
+]
+Label = Annotated[str, typer.Option(help="Label column of .parquet and .csv files.")]
+Qid = Annotated[str, typer.Option(help="Query id column of .parquet and .csv files.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
+
+
+@contextlib.contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Show what is going on, on a terminal; turn warnings into one plain line each."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if console.is_terminal:
+            with console.status(what):
+                yield
+        else:
+            yield
+    for warning in caught:
+        typer.echo(f"rankwright: warning: {warning.message}", err=True)
+
+
+def read_dataset(path: str, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Dataset:
+    """Read a file of any format, passing on the options that its format has."""
+    from rankwright.data.files import suffix
+    from rankwright.data.frames import SUFFIXES
+    from rankwright.data.reading import read
+
+    with doing(f"Reading {path}"):
+        if suffix(path) in SUFFIXES:
+            doc_id = letor.get("doc_id_column")
+            return read(path, label=label, qid=qid, doc_id=doc_id)
+        letor.pop("doc_id_column", None)
+        return read(path, n_jobs=jobs, **letor)
+
+
+def print_table(columns: list[str], rows: list[list[str]]) -> None:
+    """Print a table: with colour on a terminal, plain and aligned when piped."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table)
+        return
+    widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
+    for row in [columns, *rows]:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())

@@ -1,0 +1,28 @@
+"""Data sets: groups, reading, writing, splitting, examining, generating."""
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.doctor import Description, Finding
+from rankwright.data.frames import from_frame, read_frame, write_frame
+from rankwright.data.groups import Groups
+from rankwright.data.letor import read_letor, stream, write_letor
+from rankwright.data.ranks import rank, top_k
+from rankwright.data.reading import read, write
+from rankwright.data.synthetic import make_mslr_like
+
+__all__ = [
+    "Dataset",
+    "Description",
+    "Finding",
+    "Groups",
+    "from_frame",
+    "make_mslr_like",
+    "rank",
+    "read",
+    "read_frame",
+    "read_letor",
+    "stream",
+    "top_k",
+    "write",
+    "write_frame",
+    "write_letor",
+]

@@ -1,0 +1,198 @@
+"""Query-document features with labels, gathered by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from rankwright.data.doctor import Description, describe
+from rankwright.data.groups import Ints, gather
+from rankwright.data.splits import fold_queries, split_queries
+from rankwright.data.validation import (
+    Floats,
+    Matrix,
+    check_doc_ids,
+    check_names,
+    check_qid,
+    check_X,
+    check_y,
+    require_rows,
+)
+
+
+class Dataset:
+    """Documents with features, labels and query ids.
+
+    Rows are gathered: queries in the order of their first rows, rows of a query in their order.
+    ``X``, ``y``, ``qid``, ``doc_ids`` and ``groups`` share that order, and so must scores that are
+    passed with the data set. ``order`` maps it to the input: gathered row ``i`` is input row
+    ``order[i]``.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_docs, n_features)
+        Features. float32 and float64 are kept; a data frame gives its column names.
+    y : array-like of shape (n_docs,)
+        Labels; larger is more relevant.
+    qid : array-like of shape (n_docs,), optional
+        Query ids, integers or strings, in any order. None means one query.
+    feature_names : sequence of str, optional
+        Names of the columns.
+    doc_ids : array-like of shape (n_docs,), optional
+        Names of the documents.
+    allow_nan : bool, default False
+        Accept NaN and infinite features.
+
+    Attributes
+    ----------
+    X, y, qid, doc_ids, feature_names
+        As given, gathered.
+    groups : Groups
+        Row ranges of the queries.
+    order : ndarray of shape (n_docs,)
+        Input row of each row.
+
+    Examples
+    --------
+    >>> ds = Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=["b", "a", "b"])
+    >>> ds
+    Dataset(3 documents, 2 queries, 1 feature, dense float64)
+    >>> ds.y
+    array([0., 2., 1.])
+    >>> ds.restore(ds.y)
+    array([0., 1., 2.])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+        doc_ids: ArrayLike | None = None,
+        *,
+        allow_nan: bool = False,
+    ) -> None:
+        if feature_names is None and hasattr(X, "columns"):
+            feature_names = [str(name) for name in X.columns]
+        matrix = check_X(X, allow_nan=allow_nan)
+        n_rows = int(matrix.shape[0])
+        require_rows(n_rows)
+        labels = check_y(y, n_rows)
+        ids = np.zeros(n_rows, dtype=np.int64) if qid is None else check_qid(qid, n_rows)
+        names = check_names(feature_names, int(matrix.shape[1]))
+        docs = check_doc_ids(doc_ids, n_rows)
+        self._set(matrix, labels, ids, names, docs)
+
+    @classmethod
+    def from_checked(
+        cls,
+        X: Matrix,
+        y: Floats,
+        qid: NDArray[Any],
+        feature_names: list[str] | None = None,
+        doc_ids: NDArray[Any] | None = None,
+    ) -> Dataset:
+        """Build from arrays that ``data.validation`` (or the parser) has checked already."""
+        self = cls.__new__(cls)
+        self._set(X, y, qid, feature_names, doc_ids)
+        return self
+
+    def _set(
+        self,
+        X: Matrix,
+        y: Floats,
+        qid: NDArray[Any],
+        feature_names: list[str] | None,
+        doc_ids: NDArray[Any] | None,
+    ) -> None:
+        order, self.groups = gather(qid)
+        self.feature_names = feature_names
+        self.gathered = order is not None
+        if order is None:
+            self.order: Ints = np.arange(len(y))
+            self.X, self.y, self.qid, self.doc_ids = X, y, qid, doc_ids
+        else:
+            self.order = order
+            self.X, self.y, self.qid = X[order], y[order], qid[order]
+            self.doc_ids = None if doc_ids is None else doc_ids[order]
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return len(self.y)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.groups.n_queries
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether ``X`` is a CSR array."""
+        return bool(sp.issparse(self.X))
+
+    def restore(self, values: ArrayLike) -> NDArray[Any]:
+        """Return values, one per gathered row, in the order of the input rows."""
+        given = np.asarray(values)
+        if given.shape[:1] != (self.n_docs,):
+            raise ValueError(f"values must have {self.n_docs} rows, but have shape {given.shape}.")
+        restored = np.empty_like(given)
+        restored[self.order] = given
+        return restored
+
+    def select(self, queries: ArrayLike) -> Dataset:
+        """Return the data set of some queries, given by position, in that order."""
+        chosen = np.asarray(queries)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        chosen = chosen.astype(np.int64, copy=False)
+        rows = self.groups.rows_of(chosen)
+        require_rows(len(rows))
+        docs = None if self.doc_ids is None else self.doc_ids[rows]
+        return Dataset.from_checked(
+            self.X[rows], self.y[rows], self.qid[rows], self.feature_names, docs
+        )
+
+    def split(
+        self, shares: Sequence[float] = (0.6, 0.2, 0.2), random_state: int = 0
+    ) -> tuple[Dataset, ...]:
+        """Cut into parts by query.
+
+        A query's part depends on its id and the seed only, not on the order of the rows.
+        """
+        parts = split_queries(self.groups, shares, random_state)
+        return tuple(self.select(part) for part in parts)
+
+    def folds(self, n_folds: int = 5, random_state: int = 0) -> Iterator[tuple[Dataset, Dataset]]:
+        """Yield (train, test) for each of ``n_folds`` folds by query."""
+        parts = fold_queries(self.groups, n_folds, random_state)
+        everything = np.arange(self.n_queries)
+        return ((self.select(np.setdiff1d(everything, part)), self.select(part)) for part in parts)
+
+    def describe(self) -> Description:
+        """Return counts, distributions and warnings: the doctor's report."""
+        return describe(self)
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def __repr__(self) -> str:
+        def count(n: int, one: str, many: str) -> str:
+            return f"{n} {one if n == 1 else many}"
+
+        form = "sparse" if self.is_sparse else "dense"
+        return (
+            f"Dataset({count(self.n_docs, 'document', 'documents')}, "
+            f"{count(self.n_queries, 'query', 'queries')}, "
+            f"{count(self.n_features, 'feature', 'features')}, {form} {self.X.dtype})"
+        )

@@ -1,0 +1,263 @@
+"""The data doctor: what is in a data set, and what in it will cost quality or trust."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.hashing import Keys, mix
+from rankwright.data.validation import Matrix
+
+if TYPE_CHECKING:
+    from rankwright.data.dataset import Dataset
+
+_QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to look at."""
+
+    name: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """The doctor's report on a data set.
+
+    Attributes
+    ----------
+    n_docs, n_queries, n_features : int
+        Sizes.
+    form : str
+        ``"dense float32"``, ``"sparse float64"``, ...
+    density : float
+        Share of cells that are not 0.
+    labels : dict of float to int
+        Documents by label; the most frequent ones if there are many different labels.
+    list_lengths : dict of float to float
+        Quantiles of the number of documents of a query.
+    findings : tuple of Finding
+        Warnings, most consequential first.
+    """
+
+    n_docs: int
+    n_queries: int
+    n_features: int
+    form: str
+    density: float
+    labels: dict[float, int]
+    list_lengths: dict[float, float]
+    findings: tuple[Finding, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lengths = ", ".join(f"{q:.0%} {n:g}" for q, n in self.list_lengths.items())
+        total = max(1, self.n_docs)
+        labels = ", ".join(f"{y:g}: {n} ({n / total:.1%})" for y, n in self.labels.items())
+        lines = [
+            f"documents     {self.n_docs}",
+            f"queries       {self.n_queries}",
+            f"features      {self.n_features} ({self.form}, {self.density:.1%} not zero)",
+            f"labels        {labels}",
+            f"list lengths  {lengths}",
+        ]
+        lines += [f"warning       {finding.message}" for finding in self.findings]
+        if not self.findings:
+            lines.append("warnings      none")
+        return "\n".join(lines)
+
+
+def describe(dataset: Dataset) -> Description:
+    """Examine a data set; see :meth:`rankwright.Dataset.describe`."""
+    X, groups = dataset.X, dataset.groups
+    cells = max(1, dataset.n_docs * dataset.n_features)
+    non_zero = int(X.count_nonzero()) if dataset.is_sparse else int(np.count_nonzero(X))
+    values, counts = np.unique(dataset.y, return_counts=True)
+    shown = np.sort(np.argsort(-counts, kind="stable")[:12])
+    lengths = np.quantile(groups.sizes, _QUANTILES)
+    return Description(
+        n_docs=dataset.n_docs,
+        n_queries=dataset.n_queries,
+        n_features=dataset.n_features,
+        form=f"{'sparse' if dataset.is_sparse else 'dense'} {X.dtype}",
+        density=non_zero / cells,
+        labels={float(values[i]): int(counts[i]) for i in shown},
+        list_lengths={q: float(n) for q, n in zip(_QUANTILES, lengths, strict=True)},
+        findings=tuple(f for f in _examine(dataset) if f.count),
+    )
+
+
+def _examine(dataset: Dataset) -> list[Finding]:
+    y, groups = dataset.y, dataset.groups
+    starts = groups.indptr[:-1]
+    lowest, highest = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
+    single = groups.sizes == 1
+    equal = (lowest == highest) & ~single
+    constant, constant_in_queries = _constant_features(dataset.X, groups)
+    only_in_queries = np.flatnonzero(constant_in_queries & ~constant)
+    return [
+        _labels_beyond_range(y),
+        Finding(
+            "conflicting_duplicates",
+            n_conflicts := _conflicting_duplicates(dataset),
+            f"{n_conflicts} documents have the same features as another of their query but another "
+            "label: no ranker can tell them apart.",
+        ),
+        Finding(
+            "split_queries",
+            n_split := _n_split_queries(dataset),
+            f"{n_split} queries are split over the file. They were gathered; tools that take group "
+            "sizes would read them as several queries.",
+        ),
+        Finding(
+            "equal_labels",
+            int(equal.sum()),
+            f"{int(equal.sum())} queries have equal labels throughout ({_zeros(equal, highest)} of "
+            "them all 0): they teach nothing, and metrics skip or count them by convention.",
+        ),
+        Finding(
+            "single_document",
+            int(single.sum()),
+            f"{int(single.sum())} queries have a single document: there is nothing to rank.",
+        ),
+        Finding(
+            "constant_features",
+            int(constant.sum()),
+            f"{int(constant.sum())} features are constant "
+            f"({_names(dataset, np.flatnonzero(constant))}): they carry no information.",
+        ),
+        Finding(
+            "query_constant_features",
+            len(only_in_queries),
+            f"{len(only_in_queries)} features are constant within every query "
+            f"({_names(dataset, only_in_queries)}): a linear ranker cannot use them, trees can.",
+        ),
+    ]
+
+
+def _labels_beyond_range(y: NDArray[np.float64]) -> Finding:
+    negative, fractions = int((y < 0).sum()), int((y != np.floor(y)).sum())
+    high = int((y > 4).sum())
+    parts = []
+    if negative:
+        parts.append(f"{negative} below 0, which NDCG and ERR refuse")
+    if fractions:
+        parts.append(f"{fractions} not whole, which LightGBM and XGBoost refuse")
+    if high:
+        largest = f"{float(y.max()):g}"
+        limit = " (LightGBM and XGBoost stop at 31)" if y.max() > 31 else ""
+        parts.append(
+            f"{high} above 4, the largest being {largest}{limit}; ERR needs max_grade={largest}"
+        )
+    count = int(((y < 0) | (y != np.floor(y)) | (y > 4)).sum())
+    return Finding("unusual_labels", count, f"{count} labels are unusual: {'; '.join(parts)}.")
+
+
+def _n_split_queries(dataset: Dataset) -> int:
+    """Count the queries whose rows are not adjacent in the input."""
+    if not dataset.gathered:
+        return 0
+    adjacent = np.diff(dataset.order) == 1
+    first = dataset.groups.indptr[1:-1] - 1  # steps from one query to the next do not count
+    adjacent[first] = True
+    broken = np.flatnonzero(~adjacent)
+    return len(np.unique(dataset.groups.query_of_rows()[broken]))
+
+
+def _zeros(chosen: NDArray[np.bool_], highest: NDArray[np.float64]) -> int:
+    return int((chosen & (highest == 0)).sum())
+
+
+def _names(dataset: Dataset, columns: Ints) -> str:
+    """Name some features: by name, else by their 1-based index."""
+    names = dataset.feature_names
+    shown = [str(c + 1) if names is None else names[c] for c in columns[:_MOST_NAMED].tolist()]
+    more = len(columns) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _constant_features(X: Matrix, groups: Groups) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which features are constant, and which are so within every query."""
+    if sp.issparse(X):
+        return _constant_sparse_features(X, groups)
+    n_features = X.shape[1]
+    varies = np.zeros(n_features, dtype=bool)
+    # A few queries at a time: one reduceat over everything would leave the cache.
+    for begin in range(0, groups.n_queries, 64):
+        indptr = groups.indptr[begin : begin + 65]
+        rows, offsets = X[indptr[0] : indptr[-1]], indptr[:-1] - indptr[0]
+        low = np.minimum.reduceat(rows, offsets, axis=0)
+        high = np.maximum.reduceat(rows, offsets, axis=0)
+        varies |= (low != high).any(axis=0)
+    constant = ~varies & (X[0] == X).all(axis=0) if n_features else ~varies
+    return constant, ~varies
+
+
+def _constant_sparse_features(
+    X: Matrix, groups: Groups
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    n_features = X.shape[1]
+    varies = np.zeros(n_features, dtype=bool)
+    lowest, highest = np.zeros(n_features), np.zeros(n_features)
+    query = np.repeat(groups.query_of_rows(), np.diff(X.indptr))
+    order = np.lexsort((query, X.indices))
+    feature, query, data = X.indices[order], query[order], X.data[order]
+    if len(data):
+        # One run for each feature and query that meet.
+        new = (feature[1:] != feature[:-1]) | (query[1:] != query[:-1])
+        starts = np.flatnonzero(np.append(True, new))
+        low, high = np.minimum.reduceat(data, starts), np.maximum.reduceat(data, starts)
+        sizes = np.diff(np.append(starts, len(data)))
+        feature, partial = feature[starts], sizes < groups.sizes[query[starts]]
+        low = np.where(partial, np.minimum(low, 0), low)  # the other documents have 0
+        high = np.where(partial, np.maximum(high, 0), high)
+        np.logical_or.at(varies, feature, low != high)
+        everywhere = np.bincount(feature, minlength=n_features) == groups.n_queries
+        lowest[everywhere], highest[everywhere] = np.inf, -np.inf
+        np.minimum.at(lowest, feature, low)
+        np.maximum.at(highest, feature, high)
+    return lowest == highest, ~varies
+
+
+def _conflicting_duplicates(dataset: Dataset) -> int:
+    """Documents with the same features as another one of their query, but not the same label."""
+    keys = mix(_row_keys(dataset.X)) ^ mix(dataset.groups.query_of_rows())
+    order = np.argsort(keys, kind="stable")
+    keys, y = keys[order], dataset.y[order]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    sizes = np.diff(np.append(starts, len(keys)))
+    conflict = np.minimum.reduceat(y, starts) != np.maximum.reduceat(y, starts)
+    return int(sizes[conflict].sum())
+
+
+def _row_keys(X: Matrix) -> Keys:
+    """Hash each row: the sum of each value's bits times a random odd number, modulo 2^64."""
+    bits = np.uint32 if X.dtype == np.float32 else np.uint64
+    odd = mix(np.arange(X.shape[1])) | np.uint64(1)
+
+    def value_bits(values: NDArray[Any]) -> Keys:
+        # Adding 0 makes -0 and 0 the same value.
+        positive_zero = values + values.dtype.type(0)
+        return np.asarray(positive_zero.view(bits), dtype=np.uint64)
+
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    if sp.issparse(X):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        np.add.at(keys, rows, value_bits(X.data) * odd[X.indices])
+        return keys
+    step = max(1, (1 << 18) // max(1, X.shape[1]))
+    for begin in range(0, X.shape[0], step):
+        keys[begin : begin + step] = value_bits(X[begin : begin + step]) @ odd
+    return keys

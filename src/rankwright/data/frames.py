@@ -1,0 +1,182 @@
+"""Parquet, CSV and data frames (pandas, polars, Arrow) with named columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.files import PathLike, open_binary, suffix, write_atomically
+from rankwright.data.validation import check_doc_ids, check_qid, check_X, check_y, require_rows
+from rankwright.exceptions import DataError
+
+SUFFIXES = (".parquet", ".csv")
+
+
+def from_frame(
+    frame: Any,
+    *,
+    label: str = "label",
+    qid: str | None = "qid",
+    doc_id: str | None = None,
+    features: Sequence[str] | None = None,
+    allow_nan: bool = False,
+    path: str | None = None,
+) -> Dataset:
+    """Make a data set of a data frame.
+
+    Parameters
+    ----------
+    frame : pandas, polars, pyarrow or other data frame
+        One document a row.
+    label, qid, doc_id : str
+        Columns with labels, query ids and, optionally, document ids. ``qid=None`` means one query.
+    features : sequence of str, optional
+        Feature columns; by default all others.
+    allow_nan : bool, default False
+        Accept missing, NaN and infinite features.
+    path : str, optional
+        File to name in messages.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [0.5, 1.5], "clicks": [3, 4]})
+    >>> ds = from_frame(frame)
+    >>> ds, ds.feature_names
+    (Dataset(2 documents, 1 query, 2 features, dense float64), ['bm25', 'clicks'])
+    """
+    nw = _import("narwhals")
+    table = nw.from_native(frame, eager_only=True)
+    columns = list(table.columns)
+    for column in (label, qid, doc_id, *(features or ())):
+        if column is not None and column not in columns:
+            raise DataError(
+                f"there must be a column {column!r}, but there are only {_list(columns)}.",
+                path=path,
+                field=column,
+            )
+    special = {label, qid, doc_id}
+    names = [c for c in columns if c not in special] if features is None else list(features)
+    n_rows = len(table)
+    require_rows(n_rows, path)
+    X = _matrix(table, names, path)
+    try:
+        matrix = check_X(X, allow_nan=allow_nan)
+        y = check_y(table[label].to_numpy(), n_rows)
+        ids = np.zeros(n_rows, dtype=np.int64)
+        if qid is not None:
+            ids = check_qid(table[qid].to_numpy(), n_rows)
+        docs = None if doc_id is None else check_doc_ids(table[doc_id].to_numpy(), n_rows)
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error), path=path) from None
+    return Dataset.from_checked(matrix, y, ids, names, docs)
+
+
+def read_frame(
+    path: PathLike,
+    *,
+    label: str = "label",
+    qid: str | None = "qid",
+    doc_id: str | None = None,
+    features: Sequence[str] | None = None,
+    allow_nan: bool = False,
+) -> Dataset:
+    """Read a ``.parquet`` or ``.csv`` (also ``.csv.gz``) file; see :func:`from_frame`."""
+    kind = suffix(path)
+    if kind == ".parquet":
+        parquet = _import("pyarrow.parquet")
+        if not Path(path).is_file():
+            raise DataError("there is no such file.", path=path)
+        load = parquet.read_table
+        source: Any = path
+    else:
+        load = _import("pyarrow.csv").read_csv
+        with open_binary(path) as (stream, _):
+            source = _import("pyarrow").BufferReader(stream.read())
+    arrow = _import("pyarrow")
+    try:
+        table = load(source)
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"is not a readable {kind[1:]} file: {reason}.", path=path) from None
+    return from_frame(
+        table,
+        label=label,
+        qid=qid,
+        doc_id=doc_id,
+        features=features,
+        allow_nan=allow_nan,
+        path=str(path),
+    )
+
+
+def write_frame(
+    dataset: Dataset,
+    path: PathLike,
+    *,
+    label: str = "label",
+    qid: str = "qid",
+    doc_id: str = "doc_id",
+) -> None:
+    """Write a data set as ``.parquet`` or ``.csv``, rows in the order of the input.
+
+    Features without names become ``f1``, ``f2``, ...
+    """
+    arrow = _import("pyarrow")
+    X = dataset.X.toarray() if dataset.is_sparse else dataset.X
+    names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]
+    taken = {label, qid, doc_id} & set(names)
+    if taken:
+        raise DataError(f"features must not be named {_list(sorted(taken))}.", path=path)
+    columns: dict[str, Any] = {label: dataset.restore(dataset.y), qid: dataset.restore(dataset.qid)}
+    if dataset.doc_ids is not None:
+        columns[doc_id] = dataset.restore(dataset.doc_ids)
+    X = dataset.restore(X)
+    columns |= {name: X[:, j] for j, name in enumerate(names)}
+    table = arrow.table({name: arrow.array(column) for name, column in columns.items()})
+    with write_atomically(path) as out:
+        if suffix(path) == ".parquet":
+            _import("pyarrow.parquet").write_table(table, out)
+        else:
+            _import("pyarrow.csv").write_csv(table, out)
+
+
+def _matrix(table: Any, names: list[str], path: str | None) -> Any:
+    """Copy the columns into one matrix: float32 if all of them are, else float64."""
+    columns = []
+    for name in names:
+        column = table[name]
+        if not column.dtype.is_numeric() and str(column.dtype) != "Boolean":
+            raise DataError(
+                f"features must be numbers, but the column has type {column.dtype}. Drop it, or "
+                "name the features to use.",
+                path=path,
+                field=name,
+            )
+        columns.append(column)
+    single = bool(columns) and all(str(column.dtype) == "Float32" for column in columns)
+    X = np.empty((len(table), len(names)), dtype=np.float32 if single else np.float64)
+    for j, column in enumerate(columns):
+        X[:, j] = column.to_numpy()
+    return X
+
+
+def _import(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ImportError(
+            f"data frames, Parquet and CSV need {name.split('.')[0]}: "
+            "pip install 'rankwright[frames]'"
+        ) from None
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,52 @@
+"""Parts of a data set by query: a pure function of the seed and the query ids.
+
+A query falls into the same part whatever the order of rows and queries in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.hashing import combine
+
+
+def shuffled_queries(groups: Groups, random_state: int) -> Ints:
+    """Return the positions of the queries, ordered by their ids and the seed alone."""
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(f"random_state must be an integer, but is {random_state!r}.")
+    return np.argsort(combine(int(random_state), groups.keys), kind="stable")
+
+
+def split_queries(groups: Groups, shares: Sequence[float], random_state: int) -> list[Ints]:
+    """Cut the queries into parts of the given shares; positions in each part increase."""
+    fractions = np.asarray(shares, dtype=np.float64)
+    if fractions.ndim != 1 or len(fractions) == 0 or not (fractions > 0).all():
+        raise ValueError(
+            f"shares must be positive numbers such as (0.6, 0.2, 0.2), but are {shares!r}."
+        )
+    if abs(fractions.sum() - 1) > 1e-9:
+        raise ValueError(f"shares must add up to 1, but {shares!r} add up to {fractions.sum():g}.")
+    if groups.n_queries < len(fractions):
+        raise ValueError(
+            f"{len(fractions)} parts need as many queries, but there are {groups.n_queries}."
+        )
+    ends = np.rint(np.cumsum(fractions) * groups.n_queries).astype(np.int64)
+    # Every part has at least one query, also when rounding says none.
+    for part in range(len(ends) - 1):
+        low = ends[part - 1] + 1 if part else 1
+        ends[part] = np.clip(ends[part], low, groups.n_queries - (len(ends) - 1 - part))
+    return [np.sort(part) for part in np.split(shuffled_queries(groups, random_state), ends[:-1])]
+
+
+def fold_queries(groups: Groups, n_folds: int, random_state: int) -> list[Ints]:
+    """Cut the queries into folds whose sizes differ by at most one."""
+    if isinstance(n_folds, bool) or not isinstance(n_folds, int) or n_folds < 2:
+        raise ValueError(f"n_folds must be an integer of at least 2, but is {n_folds!r}.")
+    if groups.n_queries < n_folds:
+        raise ValueError(f"{n_folds} folds need as many queries, but there are {groups.n_queries}.")
+    return [
+        np.sort(part) for part in np.array_split(shuffled_queries(groups, random_state), n_folds)
+    ]

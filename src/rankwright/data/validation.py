@@ -1,0 +1,166 @@
+"""The one place where user input becomes arrays.
+
+Above it there is no mathematics, below it there are no checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from rankwright.exceptions import DataError
+
+Floats: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = Any  # ndarray or scipy.sparse.csr_array, float32 or float64
+
+
+def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
+    """Return features as a C-ordered array or CSR array of float32 or float64.
+
+    float32 and float64 are kept, float16 becomes float32, everything else float64.
+    """
+    if sp.issparse(X):
+        matrix: Matrix = sp.csr_array(X)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
+        values = matrix.data
+    else:
+        try:
+            matrix = np.asarray(X)
+            matrix = np.ascontiguousarray(matrix, dtype=_float_type(matrix.dtype))
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"X must be a matrix of numbers: {error}") from None
+        values = matrix
+    if matrix.ndim != 2:
+        hint = " For one document use X[None, :]." if matrix.ndim == 1 else ""
+        raise ValueError(f"X must have 2 dimensions, but has shape {matrix.shape}.{hint}")
+    if not allow_nan and not _all_finite(values):
+        row, column = _first_not_finite(matrix)
+        value = matrix[row, column]
+        raise ValueError(
+            f"X must be finite, but row {row}, column {column} is {value}. Replace it, or pass "
+            "allow_nan=True if the learner handles missing values."
+        )
+    return matrix
+
+
+def check_y(y: ArrayLike, n_rows: int | None = None) -> Floats:
+    """Return labels as a finite float64 vector."""
+    return _check_vector(y, "y", n_rows)
+
+
+def check_scores(scores: ArrayLike, n_rows: int | None = None) -> Floats:
+    """Return scores as a float64 vector; ranking them finds values that are not finite."""
+    return _check_vector(scores, "scores", n_rows, finite=False)
+
+
+def check_qid(qid: ArrayLike, n_rows: int | None = None) -> NDArray[Any]:
+    """Return query ids as a vector of int64 or of strings."""
+    ids = np.asarray(qid)
+    if ids.ndim != 1:
+        raise ValueError(f"qid must have 1 dimension, one id per row, but has shape {ids.shape}.")
+    if n_rows is not None and len(ids) != n_rows:
+        raise ValueError(f"qid must have one id per row, {n_rows} in all, but has {len(ids)}.")
+    kind = ids.dtype.kind
+    if kind == "O":
+        ids = _from_objects(ids)
+        kind = ids.dtype.kind
+    if kind == "f":
+        whole = ids.astype(np.int64, copy=False) if np.isfinite(ids).all() else None
+        if whole is None or (whole != ids).any():
+            raise ValueError("qid must be integers or strings, but holds fractions or NaN.")
+        ids, kind = whole, "i"
+    if kind == "S":
+        ids, kind = np.char.decode(ids, "utf-8"), "U"
+    if kind == "T":  # numpy's variable-width strings
+        ids, kind = ids.astype(str), "U"
+    if kind == "u" and len(ids) and ids.max() >= 2**63:
+        ids, kind = ids.astype(str), "U"
+    if kind in "iu":
+        return ids.astype(np.int64, copy=False)
+    if kind != "U":
+        raise TypeError(f"qid must be integers or strings, but has dtype {ids.dtype}.")
+    return ids
+
+
+def check_names(names: Sequence[str] | None, n_features: int) -> list[str] | None:
+    """Return feature names as a list of distinct strings."""
+    if names is None:
+        return None
+    result = [str(name) for name in names]
+    if len(result) != n_features:
+        raise ValueError(
+            f"feature_names must name {n_features} features, but has {len(result)} names."
+        )
+    if len(set(result)) < len(result):
+        twice = next(name for name in result if result.count(name) > 1)
+        raise ValueError(f"feature_names must be distinct, but {twice!r} occurs twice.")
+    return result
+
+
+def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return document ids as a vector of strings, one per row."""
+    if doc_ids is None:
+        return None
+    ids = np.asarray(doc_ids)
+    if ids.shape != (n_rows,):
+        raise ValueError(
+            f"doc_ids must have one id per row, shape ({n_rows},), but has {ids.shape}."
+        )
+    return ids if ids.dtype.kind == "U" else ids.astype(str)
+
+
+def require_rows(n_rows: int, path: str | None = None) -> None:
+    """Raise if there is no document at all."""
+    if n_rows == 0:
+        raise DataError("there must be at least one document, but there is none.", path=path)
+
+
+def _float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    return np.float32 if dtype in (np.float32, np.float16) else np.float64
+
+
+def _check_vector(values: ArrayLike, name: str, n_rows: int | None, finite: bool = True) -> Floats:
+    try:
+        vector = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a vector of numbers: {error}") from None
+    if np.ndim(values) != 1:
+        raise ValueError(f"{name} must have 1 dimension, but has shape {np.shape(values)}.")
+    if n_rows is not None and len(vector) != n_rows:
+        raise ValueError(f"{name} must have {n_rows} values, one per row, but has {len(vector)}.")
+    if finite and not _all_finite(vector):
+        row = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise ValueError(f"{name} must be finite, but row {row} is {vector[row]}.")
+    return vector
+
+
+def _all_finite(values: NDArray[Any]) -> bool:
+    # A finite sum proves it without a temporary array; an overflowing one proves nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all())
+
+
+def _first_not_finite(matrix: Matrix) -> tuple[int, int]:
+    if sp.issparse(matrix):
+        entry = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        return row, int(matrix.indices[entry])
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    return int(row), int(column)
+
+
+def _from_objects(ids: NDArray[Any]) -> NDArray[Any]:
+    kinds = {type(value) for value in ids.tolist()}
+    if kinds and all(issubclass(kind, int) and kind is not bool for kind in kinds):
+        return np.array([int(value) for value in ids.tolist()])
+    if kinds and all(issubclass(kind, str) for kind in kinds):
+        return ids.astype(str)
+    names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "nothing"
+    raise TypeError(f"qid must be all integers or all strings, but holds {names}.")

@@ -1,0 +1,154 @@
+"""Measure scores or a model on a data set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.validation import Floats
+from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
+from rankwright.metrics.parsing import parse
+
+DEFAULT_METRICS = ("ndcg@5", "ndcg@10", "ap", "rr")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One metric on one data set."""
+
+    metric: Metric
+    mean: float
+    low: float  # 95 % bootstrap interval over queries
+    high: float
+    per_query: Floats
+
+    @property
+    def n_queries(self) -> int:
+        """Queries that count, that is, were not skipped."""
+        return int(np.count_nonzero(~np.isnan(self.per_query)))
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Mapping[str, float]):
+    """Metrics of a ranking; a mapping from their names, as given, to their means.
+
+    Attributes
+    ----------
+    results : dict of str to Result
+        Means, intervals and values by query.
+    query_ids : ndarray of shape (n_queries,)
+        Ids of the queries, in the order of ``per_query``.
+    """
+
+    results: dict[str, Result]
+    query_ids: NDArray[Any]
+
+    def __getitem__(self, name: str) -> float:
+        return self.results[name].mean
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.results), default=0)
+        return "\n".join(
+            f"{name:{width}}  {r.mean:.4f}  [{r.low:.4f}, {r.high:.4f}]  {r.n_queries} queries"
+            for name, r in self.results.items()
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON; NaN becomes None."""
+        return {
+            name: {
+                "metric": str(r.metric),
+                "mean": _number(r.mean),
+                "low": _number(r.low),
+                "high": _number(r.high),
+                "n_queries": r.n_queries,
+            }
+            for name, r in self.results.items()
+        }
+
+    def write_per_query(self, path: PathLike) -> None:
+        """Write a tab-separated table, one query a line; ``.json`` gives an object of arrays."""
+        names = list(self.results)
+        ids = self.query_ids.tolist()
+        columns = [self.results[name].per_query.tolist() for name in names]
+        if str(path).endswith(".json"):
+            data = {"qid": ids} | {
+                name: [_number(v) for v in column]
+                for name, column in zip(names, columns, strict=True)
+            }
+            text = json.dumps(data) + "\n"
+        else:
+            rows = ["\t".join(["qid", *names])]
+            rows += ["\t".join(map(str, row)) for row in zip(ids, *columns, strict=True)]
+            text = "\n".join(rows) + "\n"
+        with write_atomically(path) as out:
+            out.write(text.encode())
+
+
+def evaluate(
+    model_or_scores: Any,
+    dataset: Dataset,
+    metrics: Sequence[str | Metric] = DEFAULT_METRICS,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Evaluation:
+    """Measure a model, or scores, on a data set.
+
+    Parameters
+    ----------
+    model_or_scores : object with ``predict(X)``, or array-like of shape (n_docs,)
+        A ranker, or scores in the order of the data set's rows.
+    dataset : Dataset
+        Features, labels and queries.
+    metrics : sequence of str or Metric
+        What to measure.
+    random_state : int, default 0
+        Seed of the bootstrap.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Evaluation
+        Means with 95 % bootstrap intervals over queries.
+
+    Examples
+    --------
+    >>> from rankwright.data import make_mslr_like
+    >>> ds = make_mslr_like(n_queries=50, random_state=0)
+    >>> evaluate(ds.X[:, 4], ds, ["ndcg@10", "map"])
+    ndcg@10  0.4613  [0.4195, 0.5020]  50 queries
+    map      0.7190  [0.6866, 0.7489]  50 queries
+    """
+    parsed = [parse(metric) for metric in metrics]
+    if hasattr(model_or_scores, "predict"):
+        scores = model_or_scores.predict(dataset.X)
+    else:
+        scores = model_or_scores
+    values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
+    results = {}
+    for given, metric, per_query in zip(metrics, parsed, values, strict=True):
+        mean = mean_of_queries(per_query, str(given))
+        low, high = bootstrap_interval(per_query, random_state=random_state)
+        results[str(given)] = Result(metric, mean, low, high, per_query)
+    ids = dataset.groups.ids
+    return Evaluation(results, np.arange(dataset.n_queries) if ids is None else ids)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

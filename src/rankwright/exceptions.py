@@ -1,0 +1,52 @@
+"""What rankwright raises and warns.
+
+::
+
+    ValueError
+      DataError          a file or array that cannot be used; knows path, line and field
+    UserWarning
+      DataWarning        usable, but probably not what was meant
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class DataError(ValueError):
+    """Input that cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        What must hold, what came, what to do.
+    path : str or path-like, optional
+        The file.
+    line : int, optional
+        The line in the file, from 1.
+    field : str, optional
+        The part of the line, such as ``"label"`` or ``"feature 12"``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        self.message = message
+        self.path = None if path is None else os.fspath(path)
+        self.line = line
+        self.field = field
+        place = [] if self.path is None else [self.path]
+        if line is not None:
+            place.append(f"line {line}")
+        if field is not None:
+            place.append(field)
+        super().__init__(f"{', '.join(place)}: {message}" if place else message)
+
+
+class DataWarning(UserWarning):
+    """Input that can be used, but probably is not what was meant."""

@@ -1,0 +1,39 @@
+"""The metric contract: every convention is an argument, every default is stated."""
+
+from rankwright.metrics.binary import AP, RBP, RR, HitRate, Precision, Recall
+from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.domination import DominatedError, DominationError
+from rankwright.metrics.err import ERR
+from rankwright.metrics.explain import explain_difference
+from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
+from rankwright.metrics.ordinal import RankAccuracy, RankLoss
+from rankwright.metrics.pairs import KendallTau, PairwiseError
+from rankwright.metrics.parsing import METRICS, parse
+from rankwright.metrics.presets import PRESETS
+from rankwright.metrics.ranking import Ranking
+
+__all__ = [
+    "AP",
+    "DCG",
+    "ERR",
+    "METRICS",
+    "NDCG",
+    "PRESETS",
+    "RBP",
+    "RR",
+    "DominatedError",
+    "DominationError",
+    "HitRate",
+    "KendallTau",
+    "Metric",
+    "PairwiseError",
+    "Precision",
+    "RankAccuracy",
+    "RankLoss",
+    "Ranking",
+    "Recall",
+    "explain_difference",
+    "mean_of_queries",
+    "parse",
+    "per_query_of_all",
+]

@@ -1,0 +1,178 @@
+"""What all metrics share: a metric is a value that states every convention it follows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.exceptions import DataWarning
+from rankwright.metrics.ranking import Ranking
+
+Ties: TypeAlias = Literal["average", "order", "worst", "best"]
+Empty: TypeAlias = Literal["skip"] | float
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "ties": ("average", "order", "worst", "best"),
+    "gain": ("exp2", "linear"),
+    "discount": ("log2", "letor"),
+    "short": ("keep", "zero"),
+    "denominator": ("relevant", "cutoff", "documents"),
+    "variant": ("a", "b"),
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quality measure of rankings, query by query.
+
+    Metrics are frozen values: two with the same conventions are equal, ``str`` writes the
+    conventions that differ from the defaults, and :func:`rankwright.metrics.parse` reads them back.
+
+    The conventions that several metrics share:
+
+    ``k``
+        Ranks that count; None is all of them.
+    ``ties``
+        The order of documents with equal scores. ``"average"`` is the exact expectation over all
+        orders, ``"order"`` keeps the order of the rows, ``"worst"`` puts lower labels first,
+        ``"best"`` higher ones.
+    ``empty``
+        The value of a query on which the metric is undefined, usually because it has no relevant
+        document.
+        ``"skip"`` makes it NaN, which :meth:`mean` leaves out.
+    ``threshold``
+        A document is relevant if its label is at least this.
+    """
+
+    name: ClassVar[str]
+    higher_is_better: ClassVar[bool] = True
+    compares_labels: ClassVar[bool] = False  # scores are predicted labels, not to be ranked
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            _check_convention(type(self).__name__, field.name, getattr(self, field.name))
+
+    @property
+    def depth(self) -> int | None:
+        """Ranks that must be known; None is all of them."""
+        k: int | None = getattr(self, "k", None)
+        return k
+
+    def per_query(
+        self,
+        y: ArrayLike,
+        scores: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Return the metric of each query; NaN where it is skipped.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_docs,)
+            Labels.
+        scores : array-like of shape (n_docs,)
+            Scores; larger ranks higher.
+        groups : Groups, optional
+            Row ranges of the queries; None is one query.
+        n_jobs : int, optional
+            Threads; the result does not depend on them.
+        """
+        return self.from_ranking(Ranking(y, scores, groups, depth=self.depth, n_jobs=n_jobs))
+
+    def mean(
+        self,
+        y: ArrayLike,
+        scores: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> float:
+        """Return the mean over the queries that are not skipped."""
+        return mean_of_queries(self.per_query(y, scores, groups, n_jobs=n_jobs), str(self))
+
+    def from_ranking(self, ranking: Ranking) -> Floats:
+        """Return the metric of each query of a ranking that is at least ``depth`` deep."""
+        raise NotImplementedError
+
+    def _rule(self, ranking: Ranking, ties: Ties = "average") -> _kernels.Rule:
+        """Return the conventions that every kernel takes."""
+        empty: Empty = getattr(self, "empty", "skip")
+        value = math.nan if isinstance(empty, str) else float(empty)
+        return _kernels.Rule(getattr(self, "ties", ties), value, ranking.n_threads)
+
+    def __str__(self) -> str:
+        text = self.name
+        options = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name == "k":
+                text += "" if value is None else f"@{value}"
+            elif value != field.default:
+                options.append(f"{field.name}={value}")
+        return text + (f"({','.join(options)})" if options else "")
+
+
+def mean_of_queries(values: Floats, name: str) -> float:
+    """Return the mean without NaN; exact summation makes it independent of the order of queries."""
+    kept = values[~np.isnan(values)]
+    if len(kept) == 0:
+        warnings.warn(
+            f"{name} is undefined on every query, so its mean is NaN. Pass empty=0.0 or 1.0 to "
+            "count such queries.",
+            DataWarning,
+            stacklevel=3,
+        )
+        return math.nan
+    return math.fsum(kept.tolist()) / len(kept)
+
+
+def per_query_of_all(
+    metrics: Sequence[Metric],
+    y: ArrayLike,
+    scores: ArrayLike,
+    groups: Groups | None = None,
+    *,
+    n_jobs: int | None = None,
+) -> list[Floats]:
+    """Return ``per_query`` of several metrics; documents are sorted once for all of them."""
+    depths = [metric.depth for metric in metrics if not metric.compares_labels]
+    depth = None if None in depths else max((d for d in depths if d is not None), default=1)
+    ranking = Ranking(y, scores, groups, depth=depth, n_jobs=n_jobs) if depths else None
+    return [
+        metric.per_query(y, scores, groups)
+        if ranking is None or metric.compares_labels
+        else metric.from_ranking(ranking)
+        for metric in metrics
+    ]
+
+
+def _check_convention(metric: str, name: str, value: Any) -> None:
+    if name in CHOICES:
+        if value not in CHOICES[name]:
+            names = ", ".join(repr(choice) for choice in CHOICES[name])
+            raise ValueError(f"{name} of {metric} must be one of {names}, but is {value!r}.")
+        return
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if name == "k":
+        if value is not None and not (isinstance(value, int | np.integer) and number and value > 0):
+            raise ValueError(f"k of {metric} must be a positive integer or None, but is {value!r}.")
+    elif name == "empty":
+        if value != "skip" and not (number and math.isfinite(value)):
+            raise ValueError(f"empty of {metric} must be 'skip' or a number, but is {value!r}.")
+    elif name == "p":
+        if not number or not 0 < value < 1:
+            raise ValueError(f"p of {metric} must lie between 0 and 1, but is {value!r}.")
+    elif not number or not math.isfinite(value):
+        raise ValueError(f"{name} of {metric} must be a number, but is {value!r}.")

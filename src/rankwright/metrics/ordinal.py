@@ -1,0 +1,83 @@
+"""Metrics of predicted labels, for learners that predict labels instead of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats, check_y
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.ranking import Ranking
+
+
+@dataclass(frozen=True)
+class _LabelMetric(Metric):
+    """Mean over the documents of a query of a function of true and predicted label."""
+
+    compares_labels: ClassVar[bool] = True
+
+    def per_query(
+        self,
+        y: ArrayLike,
+        scores: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Return the metric of each query; ``scores`` are predicted labels."""
+        labels = check_y(y)
+        predicted = check_y(scores, len(labels))
+        groups = Groups.one_query(len(labels)) if groups is None else groups
+        cost = self._cost(labels, predicted)
+        sums = np.bincount(groups.query_of_rows(), weights=cost, minlength=groups.n_queries)
+        with np.errstate(invalid="ignore"):
+            means: Floats = sums / groups.sizes
+        return means
+
+    def from_ranking(self, ranking: Ranking) -> Floats:
+        """Refuse: a ranking does not know predicted labels."""
+        raise TypeError(f"{self.name} compares labels; call per_query(y, predicted, groups).")
+
+    def _cost(self, y: Floats, predicted: Floats) -> Floats:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RankLoss(_LabelMetric):
+    r"""Ordinal rank loss: the mean of :math:`|\hat y_i - y_i|`.
+
+    ``scores`` are predicted labels.
+
+    Examples
+    --------
+    >>> RankLoss().per_query([1, 3], [2, 5])
+    array([1.5])
+    """
+
+    name: ClassVar[str] = "rank_loss"
+    higher_is_better: ClassVar[bool] = False
+
+    def _cost(self, y: Floats, predicted: Floats) -> Floats:
+        return np.abs(predicted - y)
+
+
+@dataclass(frozen=True)
+class RankAccuracy(_LabelMetric):
+    """Share of the documents whose predicted label is right.
+
+    ``scores`` are predicted labels.
+
+    Examples
+    --------
+    >>> RankAccuracy().per_query([1, 3], [1, 5])
+    array([0.5])
+    """
+
+    name: ClassVar[str] = "rank_accuracy"
+
+    def _cost(self, y: Floats, predicted: Floats) -> Floats:
+        return np.asarray(predicted == y, dtype=np.float64)

@@ -1,0 +1,110 @@
+"""Metrics as text: ``"ndcg@10"``, ``"ap(threshold=2)"``, ``"lightgbm:ndcg@5"``."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+from rankwright.metrics.binary import AP, RBP, RR, HitRate, Precision, Recall
+from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.domination import DominatedError, DominationError
+from rankwright.metrics.err import ERR
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.ordinal import RankAccuracy, RankLoss
+from rankwright.metrics.pairs import KendallTau, PairwiseError
+from rankwright.metrics.presets import PRESETS
+
+METRICS: dict[str, type[Metric]] = {
+    metric.name: metric
+    for metric in (
+        NDCG,
+        DCG,
+        AP,
+        RR,
+        ERR,
+        Precision,
+        Recall,
+        HitRate,
+        RBP,
+        PairwiseError,
+        KendallTau,
+        DominationError,
+        DominatedError,
+        RankLoss,
+        RankAccuracy,
+    )
+}
+ALIASES = {"map": "ap", "mrr": "rr", "p": "precision", "success": "hit_rate"}
+
+_TEXT = re.compile(
+    r"(?:(?P<preset>\w+):)?(?P<name>[A-Za-z]\w*)(?:@(?P<k>-?\d+))?(?P<minus>-)?"
+    r"(?:\((?P<options>[^()]*)\))?"
+)
+
+
+def parse(text: str | Metric) -> Metric:
+    """Read a metric from text: ``[preset:]name[@k][(option=value,...)]``.
+
+    ``parse(str(metric)) == metric`` for every metric. A preset stands for the conventions of
+    another tool; see :mod:`rankwright.metrics.presets`.
+
+    Examples
+    --------
+    >>> parse("ndcg@10") == NDCG(k=10)
+    True
+    >>> parse("map(threshold=2,ties=worst)")
+    AP(k=None, threshold=2, denominator='relevant', ties='worst', empty='skip')
+    >>> parse("lightgbm:ndcg@5")
+    NDCG(k=5, gain='exp2', discount='log2', ties='order', empty=1.0, short='keep')
+    """
+    if isinstance(text, Metric):
+        return text
+    match = _TEXT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            "a metric must look like 'ndcg@10', 'ap(threshold=2)' or 'lightgbm:ndcg@5', but is "
+            f"{text!r}."
+        )
+    preset, name = match["preset"], match["name"].lower() + (match["minus"] or "")
+    if preset is None:
+        kind = METRICS.get(ALIASES.get(name, name))
+        if kind is None:
+            raise ValueError(
+                f"there is no metric {name!r}. There are {', '.join(sorted(METRICS))}."
+            )
+        conventions: dict[str, Any] = {}
+    else:
+        kind, conventions = _from_preset(preset.lower(), name)
+    options = dict(conventions)
+    if match["k"] is not None:
+        options["k"] = int(match["k"])
+    names = [field.name for field in dataclasses.fields(kind)]
+    for option in filter(None, (match["options"] or "").split(",")):
+        key, equals, value = (part.strip() for part in option.partition("="))
+        if not equals:
+            raise ValueError(f"options must look like name=value, but {text!r} has {option!r}.")
+        options[key] = _value(value)
+    for key in options:
+        if key not in names:
+            known = f"It has {', '.join(names)}." if names else "It has none."
+            raise ValueError(f"{kind.name} has no option {key!r}. {known}")
+    return kind(**options)
+
+
+def _from_preset(preset: str, name: str) -> tuple[type[Metric], dict[str, Any]]:
+    if preset not in PRESETS:
+        raise ValueError(f"there is no preset {preset!r}. There are {', '.join(sorted(PRESETS))}.")
+    metrics = PRESETS[preset]
+    if name not in metrics:
+        raise ValueError(f"preset {preset!r} has no {name!r}. It has {', '.join(metrics)}.")
+    return metrics[name]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None if text == "None" else text

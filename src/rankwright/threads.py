@@ -1,0 +1,61 @@
+"""How many threads the kernels may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_ENVIRONMENT = "RANKWRIGHT_NUM_THREADS"
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Return the number of threads to use.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        A positive number is taken as it is; ``-1`` is every available core, ``-2`` all but one, and
+        so on. ``None`` is the environment variable ``RANKWRIGHT_NUM_THREADS`` or, without it,
+        ``-1``. Available are the cores that the process may run on, within the quota of its control
+        group.
+    """
+    source = "n_jobs"
+    if n_jobs is None:
+        text = os.environ.get(_ENVIRONMENT, "-1")
+        source = _ENVIRONMENT
+        try:
+            n_jobs = int(text)
+        except ValueError:
+            n_jobs = 0
+    if isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"{source} must be a non-zero integer. Use -1 for all cores.")
+    if n_jobs > 0:
+        return n_jobs
+    return max(1, available_cores() + 1 + n_jobs)
+
+
+def available_cores() -> int:
+    """Cores that this process may use, by affinity and control-group quota."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    quota = _group_quota(Path("/sys/fs/cgroup"))
+    return cores if quota is None else max(1, min(cores, int(quota + 0.5)))
+
+
+def _group_quota(root: Path) -> float | None:
+    """Cores granted by the control group (version 2, then 1), or None without a limit."""
+    try:
+        quota, period = (root / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    try:
+        cores = float(quota) / float(period)
+    except ValueError:  # "max"
+        return None
+    return cores if cores > 0 else None
