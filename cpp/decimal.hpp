@@ -3,9 +3,10 @@
 //
 // Reading: up to eight digits are converted at once inside a 64-bit word. A decimal with mantissa
 // M < 2^53 and |exponent| <= 22 is M * 10^e or M / 10^-e with both operands exact, hence correctly
-// rounded (Clinger's fast path); everything else goes to std::from_chars. For float the double is
-// rounded once more, which is wrong only if it lies exactly midway between two floats: that case
-// goes to std::from_chars too.
+// rounded (Clinger's fast path); everything else goes to std::from_chars. Rounding that double once
+// more to float would be wrong only if it were the midpoint of two floats and the decimal were not;
+// but with at most 7 + 8 digits, e = floor(log2 x), a decimal that is no midpoint is at least
+// 2^(e-51) from one, and the double at most 2^(e-53) from the decimal.
 #pragma once
 
 #include <bit>
@@ -165,15 +166,6 @@ inline const char* read_number(const char* p, Float& value) {
         if (!is_digit(*p) && (*p | 0x20) != 'e') [[likely]] {
             double wide = static_cast<double>(mantissa) / kPowersOfTen[n_fraction];
             if (negative) wide = -wide;
-            if constexpr (std::is_same_v<Float, float>) {
-                // The 29 bits that a float drops: exactly one half means a possible double
-                // rounding.
-                const auto dropped = std::bit_cast<std::uint64_t>(wide) & 0x1FFFFFFFu;
-                if (dropped == 0x10000000u) [[unlikely]] {
-                    value = from_token<float>(negative ? sign : begin, p);
-                    return p;
-                }
-            }
             value = static_cast<Float>(wide);
             return p;
         }

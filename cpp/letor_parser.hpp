@@ -432,11 +432,12 @@ class LetorText {
             const char* end = read_number(p, value);
             const std::int64_t index = column + options.first_index;
             if (!end || !letor::is_separator(*end)) return fail(LetorFault::value, entry, index);
-            if (!std::isfinite(value) && !options.allow_nan) [[unlikely]] {
+            if (!std::isfinite(value)) [[unlikely]] {
                 p += *p == '-' || *p == '+';
                 const bool digits = is_digit(*p) || *p == '.';
-                return fail(digits ? LetorFault::value_overflow : LetorFault::value_finite, entry,
-                            index);
+                // A number too large for the type is not the infinity that allow_nan allows.
+                if (digits) return fail(LetorFault::value_overflow, entry, index);
+                if (!options.allow_nan) return fail(LetorFault::value_finite, entry, index);
             }
             p = end;
             if (increasing) [[likely]] {

@@ -77,7 +77,7 @@ std::string format_letor(const LetorLines& lines, const Rows& X, int n_threads) 
                 out += ':';
                 append(value);
             });
-            if (lines.comments.text) {
+            if (lines.comments.text && !lines.comments[row].empty()) {
                 out += " # ";
                 out += lines.comments[row];
             }

@@ -7,6 +7,7 @@
 // they finish.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>

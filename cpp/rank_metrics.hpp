@@ -38,6 +38,17 @@ struct RankedQuery {
     }
 };
 
+// 1/r for r = 1, 2, ...; a table, because metrics need one for every document.
+class Reciprocals {
+    std::vector<double> table_;
+
+  public:
+    std::span<const double> up_to(std::size_t n) {
+        while (table_.size() < n) table_.push_back(1 / static_cast<double>(table_.size() + 1));
+        return table_;
+    }
+};
+
 // ---- DCG and its relatives: linear in the gain at each rank ----
 
 // Gain of a label: a table for grades, the function for everything else.
@@ -119,17 +130,18 @@ inline std::size_t count_relevant(std::span<const double> labels, double thresho
 // documents with R relevant, rank a + i holds a relevant document with probability r/n, and then R
 // + 1 + (i-1)(r-1)/(n-1) are relevant up to there (McSherry & Najork 2008).
 inline double average_precision(const RankedQuery& query, std::size_t k, double threshold,
-                                bool by_cutoff) {
+                                bool by_cutoff, Reciprocals& reciprocals) {
     const std::size_t n_relevant = count_relevant(query.labels, threshold);
     if (n_relevant == 0) return kUndefined;
     const std::size_t depth = depth_of(k, query.size());
+    const auto reciprocal = reciprocals.up_to(depth);
     double sum = 0, hits = 0;
     for (std::size_t begin = 0; begin < depth;) {
         const std::size_t end = query.block_end(begin);
         if (end - begin == 1) {
             const double relevant = query.labels[begin] >= threshold;  // arithmetic, not a branch
             hits += relevant;
-            sum += relevant * hits / static_cast<double>(end);
+            sum += relevant * hits * reciprocal[begin];
         } else {
             const double n = static_cast<double>(end - begin);
             const double r = static_cast<double>(
@@ -137,7 +149,7 @@ inline double average_precision(const RankedQuery& query, std::size_t k, double 
             if (r > 0) {
                 for (std::size_t i = 0; i < std::min(end, depth) - begin; ++i) {
                     const double before = static_cast<double>(i) * (r - 1) / (n - 1);
-                    sum += r / n * (hits + 1 + before) / static_cast<double>(begin + i + 1);
+                    sum += r / n * (hits + 1 + before) * reciprocal[begin + i];
                 }
                 hits += r;
             }
@@ -182,7 +194,8 @@ double first_relevant(const RankedQuery& query, std::size_t k, double threshold,
 class ExpectedReciprocalRank {
     std::size_t k_;
     double scale_;
-    std::vector<double> means_;
+    std::vector<double> means_, q_;
+    Reciprocals reciprocals_;
 
     // e_0 .. e_most of the values q, by adding one value at a time:
     // e_t <- (1 - t/(n+1)) e_t + t/(n+1) q e_{t-1}.
@@ -203,6 +216,7 @@ class ExpectedReciprocalRank {
                                   std::size_t depth) {
         constexpr double negligible = 1e-20;
         const std::size_t first = t, last = n - (c - t);
+        if (first == last) return begin + t <= depth ? 1 / static_cast<double>(begin + t) : 0.0;
         const std::size_t mode = c > 1 ? std::clamp((t - 1) * n / (c - 1) + 1, first, last) : first;
         double total = 0, sum = 0;
         const auto add = [&](std::size_t i, double p) {
@@ -233,16 +247,17 @@ class ExpectedReciprocalRank {
 
     double operator()(const RankedQuery& query, const Gain& gain) {
         const std::size_t depth = depth_of(k_, query.size());
+        const auto reciprocal = reciprocals_.up_to(depth);
         double sum = 0, going_on = 1;
         bool relevant = false;
-        std::vector<double> q;
+        std::vector<double>& q = q_;
         for (const double y : query.labels) relevant |= y > 0;
         if (!relevant) return kUndefined;
         for (std::size_t begin = 0; begin < depth && going_on > 0;) {
             const std::size_t end = query.block_end(begin);
             if (end - begin == 1) {
                 const double p = gain(query.labels[begin]) * scale_;
-                sum += going_on * p / static_cast<double>(end);
+                sum += going_on * p * reciprocal[begin];
                 going_on *= 1 - p;
                 begin = end;
                 continue;
@@ -415,8 +430,9 @@ template <class MakeMetric>
 void each_query(const Ranking& ranking, Ties ties, double empty, int n_threads, double* out,
                 const MakeMetric& make_metric) {
     const std::vector<std::size_t> cuts = cut_queries(ranking.indptr);
-    const std::span<const double> labels(ranking.labels);
-    const std::span<const std::uint8_t> tied(ranking.tied);
+    const std::size_t n_rows = ranking.indptr.back();
+    const std::span<const double> labels(ranking.labels.get(), n_rows);
+    const std::span<const std::uint8_t> tied(ranking.tied.get(), n_rows);
     parallel_for(cuts.size() - 1, n_threads, [&](std::size_t task) {
         TieSettler settle;
         auto metric = make_metric();

@@ -304,7 +304,13 @@ class Ranking:
         n_threads: int,
     ) -> None: ...
     @property
-    def bad_row(self) -> int: ...
+    def bad_score(self) -> int: ...
+    @property
+    def bad_label(self) -> int: ...
+    @property
+    def lowest_label(self) -> float: ...
+    @property
+    def highest_label(self) -> float: ...
     def dcg(
         self,
         k: int,
@@ -358,3 +364,350 @@ class Ranking:
     def dominated_error(
         self, rule: Rule
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+
+class Layers:
+    """Documents of each query by increasing label."""
+
+    def __init__(
+        self,
+        y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        indptr: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> None: ...
+    @property
+    def n_layers(self) -> int: ...
+    @property
+    def rows(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
+    @property
+    def begin(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
+    @property
+    def first_layer(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
+    @property
+    def labels(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def slam(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        v: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        margin: float,
+        n_threads: int,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    ]: ...
+    def domination(
+        self,
+        margins: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        constant: float,
+        between: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        level: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    ]: ...
+    def rank_hinge(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    ]: ...
+    def rank_logistic(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    ]: ...
+    def pairs(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+
+def softmax_cross_entropy(
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    eps: float,
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]: ...
+def softmax(
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    eps: float,
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+def neumann_terms(
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    eps: float,
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]: ...
+def lambdarank(
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    sigma: float,
+    k: int,
+    norm: bool,
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]: ...
+
+class SoftmaxSpec:
+    """Targets and weights of a softmax cross entropy."""
+
+    def __init__(
+        self,
+        indptr: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        phi: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+
+class DominationSpec:
+    """Layers, weights and margins of a domination loss."""
+
+    def __init__(
+        self,
+        layers: Layers,
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        constant: float,
+        between: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        level: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+
+class Descent:
+    """Coordinate descent on one loss and matrix."""
+
+    def start(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def sweep(
+        self,
+        coordinates: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        a1: float,
+        a2: float,
+        w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> tuple[float, int]: ...
+    def slopes(
+        self,
+        coordinates: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+
+@overload
+def dense_descent(
+    spec: SoftmaxSpec,
+    columns: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def dense_descent(
+    spec: SoftmaxSpec,
+    columns: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def dense_descent(
+    spec: DominationSpec,
+    columns: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def dense_descent(
+    spec: DominationSpec,
+    columns: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: SoftmaxSpec,
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: SoftmaxSpec,
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: SoftmaxSpec,
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: SoftmaxSpec,
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: DominationSpec,
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: DominationSpec,
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: DominationSpec,
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...
+@overload
+def sparse_descent(
+    spec: DominationSpec,
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    step: str,
+) -> Descent: ...

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import SupportsIndex
 
 _ENVIRONMENT = "RANKWRIGHT_NUM_THREADS"
+_MOST = 1024  # of threads that may be asked for; a larger number is a slip
 
 
 def n_threads(n_jobs: int | None = None) -> int:
@@ -27,11 +29,14 @@ def n_threads(n_jobs: int | None = None) -> int:
             n_jobs = int(text)
         except ValueError:
             n_jobs = 0
-    if isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ValueError(f"{source} must be a non-zero integer. Use -1 for all cores.")
+    whole = isinstance(n_jobs, SupportsIndex) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0 or n_jobs > _MOST:
+        raise ValueError(
+            f"{source} must be a non-zero integer of at most {_MOST}. Use -1 for all cores."
+        )
     if n_jobs > 0:
-        return n_jobs
-    return max(1, available_cores() + 1 + n_jobs)
+        return int(n_jobs)
+    return max(1, available_cores() + 1 + int(n_jobs))
 
 
 def available_cores() -> int:
@@ -56,6 +61,6 @@ def _group_quota(root: Path) -> float | None:
             return None
     try:
         cores = float(quota) / float(period)
-    except ValueError:  # "max"
+    except (ValueError, ZeroDivisionError):  # "max"
         return None
     return cores if cores > 0 else None

@@ -42,9 +42,6 @@ def main() -> None:
     """Run the command line."""
     try:
         app()
-    except KeyboardInterrupt:
-        typer.echo("rankwright: interrupted.", err=True)
-        sys.exit(130)
     except BrokenPipeError:
         # The reader of our output went away; keep Python from complaining about it once more at
         # exit.

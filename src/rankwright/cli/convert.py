@@ -38,4 +38,5 @@ def convert(
     )
     with doing(f"Writing {out}"):
         write(dataset, out)
-    typer.echo(f"{out}: {dataset.n_docs} documents, {dataset.n_queries} queries", err=True)
+    name = "standard output" if out == "-" else out
+    typer.echo(f"{name}: {dataset!r}", err=True)

@@ -47,6 +47,7 @@ def evaluate(
     jobs: Jobs = None,
 ) -> None:
     """Measure scores, with 95 % bootstrap intervals over queries."""
+    from rankwright.data.files import display_name
     from rankwright.evaluation import evaluate as measure
     from rankwright.evaluation.measure import DEFAULT_METRICS
     from rankwright.exceptions import DataError
@@ -63,7 +64,7 @@ def evaluate(
         raise DataError(
             f"there must be one score for each of the {dataset.n_docs} documents of {data}, but "
             f"there are {len(values)}.",
-            path=scores,
+            path=display_name(scores),
         )
     with doing("Measuring"):
         result = measure(values[dataset.order], dataset, names, random_state=seed, n_jobs=jobs)

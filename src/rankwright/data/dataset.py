@@ -77,8 +77,10 @@ class Dataset:
         *,
         allow_nan: bool = False,
     ) -> None:
-        if feature_names is None and hasattr(X, "columns"):
-            feature_names = [str(name) for name in X.columns]
+        if feature_names is None:
+            # A table of Arrow calls its names column_names, its columns are arrays.
+            columns = getattr(X, "column_names", getattr(X, "columns", None))
+            feature_names = None if columns is None else [str(name) for name in columns]
         matrix = check_X(X, allow_nan=allow_nan)
         n_rows = int(matrix.shape[0])
         require_rows(n_rows)
@@ -151,12 +153,18 @@ class Dataset:
         return restored
 
     def select(self, queries: ArrayLike) -> Dataset:
-        """Return the data set of some queries, given by position, in that order."""
+        """Return the data set of some queries, given by position or as a mask, in that order."""
         chosen = np.asarray(queries)
-        if chosen.dtype == bool:
+        if chosen.dtype == bool and chosen.shape == (self.n_queries,):
             chosen = np.flatnonzero(chosen)
-        chosen = chosen.astype(np.int64, copy=False)
-        rows = self.groups.rows_of(chosen)
+        whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or len(chosen) == 0)
+        inside = whole and ((chosen >= 0) & (chosen < self.n_queries)).all()
+        if not inside or len(np.unique(chosen)) < len(chosen):
+            raise ValueError(
+                f"queries must be distinct positions below {self.n_queries}, or a mask of "
+                f"{self.n_queries} values, but are {queries!r}."
+            )
+        rows = self.groups.rows_of(chosen.astype(np.int64, copy=False))
         require_rows(len(rows))
         docs = None if self.doc_ids is None else self.doc_ids[rows]
         return Dataset.from_checked(

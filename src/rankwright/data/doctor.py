@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.hashing import Keys, mix
+from rankwright.data.hashing import Keys, mix, scramble
 from rankwright.data.validation import Matrix
 
 if TYPE_CHECKING:
@@ -112,37 +112,40 @@ def _examine(dataset: Dataset) -> list[Finding]:
         Finding(
             "conflicting_duplicates",
             n_conflicts := _conflicting_duplicates(dataset),
-            f"{n_conflicts} documents have the same features as another of their query but another "
-            "label: no ranker can tell them apart.",
+            f"{_count(n_conflicts, 'document has', 'documents have')} the same features as another "
+            "of their query but another label: no ranker can tell them apart.",
         ),
         Finding(
             "split_queries",
             n_split := _n_split_queries(dataset),
-            f"{n_split} queries are split over the file. They were gathered; tools that take group "
-            "sizes would read them as several queries.",
+            f"{_count(n_split, 'query is', 'queries are')} split over the file. The rows were "
+            "gathered; tools that take group sizes would read them as several queries.",
         ),
         Finding(
             "equal_labels",
             int(equal.sum()),
-            f"{int(equal.sum())} queries have equal labels throughout ({_zeros(equal, highest)} of "
-            "them all 0): they teach nothing, and metrics skip or count them by convention.",
+            f"{_count(equal.sum(), 'query has', 'queries have')} equal labels throughout "
+            f"({_zeros(equal, highest)} of them all 0): they teach nothing, and metrics skip or "
+            "count them by convention.",
         ),
         Finding(
             "single_document",
             int(single.sum()),
-            f"{int(single.sum())} queries have a single document: there is nothing to rank.",
+            f"{_count(single.sum(), 'query has', 'queries have')} a single document: there is "
+            "nothing to rank.",
         ),
         Finding(
             "constant_features",
             int(constant.sum()),
-            f"{int(constant.sum())} features are constant "
+            f"{_count(constant.sum(), 'feature is', 'features are')} constant "
             f"({_names(dataset, np.flatnonzero(constant))}): they carry no information.",
         ),
         Finding(
             "query_constant_features",
             len(only_in_queries),
-            f"{len(only_in_queries)} features are constant within every query "
-            f"({_names(dataset, only_in_queries)}): a linear ranker cannot use them, trees can.",
+            f"{_count(len(only_in_queries), 'feature is', 'features are')} constant within every "
+            f"query ({_names(dataset, only_in_queries)}): a linear ranker cannot use them, trees "
+            "can.",
         ),
     ]
 
@@ -162,7 +165,8 @@ def _labels_beyond_range(y: NDArray[np.float64]) -> Finding:
             f"{high} above 4, the largest being {largest}{limit}; ERR needs max_grade={largest}"
         )
     count = int(((y < 0) | (y != np.floor(y)) | (y > 4)).sum())
-    return Finding("unusual_labels", count, f"{count} labels are unusual: {'; '.join(parts)}.")
+    labels = _count(count, "label is", "labels are")
+    return Finding("unusual_labels", count, f"{labels} unusual: {'; '.join(parts)}.")
 
 
 def _n_split_queries(dataset: Dataset) -> int:
@@ -174,6 +178,10 @@ def _n_split_queries(dataset: Dataset) -> int:
     adjacent[first] = True
     broken = np.flatnonzero(~adjacent)
     return len(np.unique(dataset.groups.query_of_rows()[broken]))
+
+
+def _count(n: Any, one: str, many: str) -> str:
+    return f"{int(n)} {one if n == 1 else many}"
 
 
 def _zeros(chosen: NDArray[np.bool_], highest: NDArray[np.float64]) -> int:
@@ -226,8 +234,9 @@ def _constant_sparse_features(
         np.logical_or.at(varies, feature, low != high)
         everywhere = np.bincount(feature, minlength=n_features) == groups.n_queries
         lowest[everywhere], highest[everywhere] = np.inf, -np.inf
-        np.minimum.at(lowest, feature, low)
-        np.maximum.at(highest, feature, high)
+        with np.errstate(invalid="ignore"):  # NaN, which varies
+            np.minimum.at(lowest, feature, low)
+            np.maximum.at(highest, feature, high)
     return lowest == highest, ~varies
 
 
@@ -243,21 +252,25 @@ def _conflicting_duplicates(dataset: Dataset) -> int:
 
 
 def _row_keys(X: Matrix) -> Keys:
-    """Hash each row: the sum of each value's bits times a random odd number, modulo 2^64."""
+    """Hash each row: the sum of each value's hash times a random odd number, modulo 2^64.
+
+    Without a hash of the value, the many zeros at the end of round numbers would reach the sum.
+    A 0 adds nothing, so that sparse rows have the keys of dense ones.
+    """
     bits = np.uint32 if X.dtype == np.float32 else np.uint64
     odd = mix(np.arange(X.shape[1])) | np.uint64(1)
 
-    def value_bits(values: NDArray[Any]) -> Keys:
+    def value_keys(values: NDArray[Any]) -> Keys:
         # Adding 0 makes -0 and 0 the same value.
         positive_zero = values + values.dtype.type(0)
-        return np.asarray(positive_zero.view(bits), dtype=np.uint64)
+        return scramble(np.asarray(positive_zero.view(bits), dtype=np.uint64))
 
     keys = np.zeros(X.shape[0], dtype=np.uint64)
     if sp.issparse(X):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        np.add.at(keys, rows, value_bits(X.data) * odd[X.indices])
+        np.add.at(keys, rows, value_keys(X.data) * odd[X.indices])
         return keys
     step = max(1, (1 << 18) // max(1, X.shape[1]))
     for begin in range(0, X.shape[0], step):
-        keys[begin : begin + step] = value_bits(X[begin : begin + step]) @ odd
+        keys[begin : begin + step] = value_keys(X[begin : begin + step]) @ odd
     return keys

@@ -159,8 +159,12 @@ def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
     files. What is no file, such as ``/dev/null`` or a pipe, is written to as it is.
     """
     if os.fspath(path) == STANDARD:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        # Unbuffered, standard output would be raw and might write only a part of what it is given.
+        out_stream = sys.stdout.buffer
+        if isinstance(out_stream, io.RawIOBase):
+            out_stream = io.BufferedWriter(out_stream)
+        yield out_stream
+        out_stream.flush()
         return
     target = Path(path)
     in_place = target.exists() and not target.is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,18 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, open_binary, suffix, write_atomically
-from rankwright.data.validation import check_doc_ids, check_qid, check_X, check_y, require_rows
+from rankwright.data.validation import (
+    check_doc_ids,
+    check_names,
+    check_qid,
+    check_X,
+    check_y,
+    require_rows,
+)
 from rankwright.exceptions import DataError
 
 SUFFIXES = (".parquet", ".csv")
+_DOC_ID = "doc_id"
 
 
 def from_frame(
@@ -33,7 +42,8 @@ def from_frame(
     frame : pandas, polars, pyarrow or other data frame
         One document a row.
     label, qid, doc_id : str
-        Columns with labels, query ids and, optionally, document ids. ``qid=None`` means one query.
+        Columns with labels, query ids and document ids. ``qid=None`` means one query;
+        ``doc_id=None`` takes a column ``doc_id`` if there is one.
     features : sequence of str, optional
         Feature columns; by default all others.
     allow_nan : bool, default False
@@ -50,8 +60,13 @@ def from_frame(
     (Dataset(2 documents, 1 query, 2 features, dense float64), ['bm25', 'clicks'])
     """
     nw = _import("narwhals")
-    table = nw.from_native(frame, eager_only=True)
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except ValueError as error:
+        raise DataError(f"cannot be used: {_one_line(error)}.", path=path) from None
     columns = list(table.columns)
+    if doc_id is None and _DOC_ID in columns and _DOC_ID not in (features or ()):
+        doc_id = _DOC_ID
     for column in (label, qid, doc_id, *(features or ())):
         if column is not None and column not in columns:
             raise DataError(
@@ -64,16 +79,21 @@ def from_frame(
     n_rows = len(table)
     require_rows(n_rows, path)
     X = _matrix(table, names, path)
+
+    def values(column: str) -> Any:
+        return table.get_column(column).to_numpy()
+
     try:
         matrix = check_X(X, allow_nan=allow_nan)
-        y = check_y(table[label].to_numpy(), n_rows)
+        y = check_y(values(label), n_rows)
         ids = np.zeros(n_rows, dtype=np.int64)
         if qid is not None:
-            ids = check_qid(table[qid].to_numpy(), n_rows)
-        docs = None if doc_id is None else check_doc_ids(table[doc_id].to_numpy(), n_rows)
+            ids = check_qid(values(qid), n_rows)
+        feature_names = check_names(names, len(names))
+        docs = None if doc_id is None else check_doc_ids(values(doc_id), n_rows)
     except (TypeError, ValueError) as error:
         raise DataError(str(error), path=path) from None
-    return Dataset.from_checked(matrix, y, ids, names, docs)
+    return Dataset.from_checked(matrix, y, ids, feature_names, docs)
 
 
 def read_frame(
@@ -86,23 +106,31 @@ def read_frame(
     allow_nan: bool = False,
 ) -> Dataset:
     """Read a ``.parquet`` or ``.csv`` (also ``.csv.gz``) file; see :func:`from_frame`."""
-    kind = suffix(path)
+    arrow, kind = _import("pyarrow"), suffix(path)
     if kind == ".parquet":
-        parquet = _import("pyarrow.parquet")
+        load = _import("pyarrow.parquet").read_table
+    else:
+        # Ids as text: 001 and 1 are two queries.
+        csv, texts = (
+            _import("pyarrow.csv"),
+            {c: arrow.string() for c in (qid, doc_id or _DOC_ID) if c},
+        )
+        options = csv.ConvertOptions(column_types=texts, strings_can_be_null=True)
+        load = partial(csv.read_csv, convert_options=options)
+    if Path(path).suffix.lower() == ".parquet":
         if not Path(path).is_file():
             raise DataError("there is no such file.", path=path)
-        load = parquet.read_table
         source: Any = path
     else:
-        load = _import("pyarrow.csv").read_csv
         with open_binary(path) as (stream, _):
-            source = _import("pyarrow").BufferReader(stream.read())
-    arrow = _import("pyarrow")
+            source = arrow.BufferReader(stream.read())
     try:
         table = load(source)
     except (arrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason = _one_line(error)
         raise DataError(f"is not a readable {kind[1:]} file: {reason}.", path=path) from None
+    if kind == ".csv" and qid is not None and qid in table.column_names:
+        table = _plain_integers(table, qid)
     return from_frame(
         table,
         label=label,
@@ -114,13 +142,25 @@ def read_frame(
     )
 
 
+def _plain_integers(table: Any, column: str) -> Any:
+    """Turn a column of texts into integers if that loses nothing."""
+    texts = table[column]
+    try:
+        numbers = texts.cast("int64")
+    except _import("pyarrow").ArrowInvalid:
+        return table
+    if numbers.cast("string") != texts:
+        return table
+    return table.set_column(table.column_names.index(column), column, numbers)
+
+
 def write_frame(
     dataset: Dataset,
     path: PathLike,
     *,
     label: str = "label",
     qid: str = "qid",
-    doc_id: str = "doc_id",
+    doc_id: str = _DOC_ID,
 ) -> None:
     """Write a data set as ``.parquet`` or ``.csv``, rows in the order of the input.
 
@@ -129,7 +169,7 @@ def write_frame(
     arrow = _import("pyarrow")
     X = dataset.X.toarray() if dataset.is_sparse else dataset.X
     names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]
-    taken = {label, qid, doc_id} & set(names)
+    taken = {label, qid, doc_id} & set(names)  # reading would take it for what it is called
     if taken:
         raise DataError(f"features must not be named {_list(sorted(taken))}.", path=path)
     columns: dict[str, Any] = {label: dataset.restore(dataset.y), qid: dataset.restore(dataset.qid)}
@@ -149,8 +189,10 @@ def _matrix(table: Any, names: list[str], path: str | None) -> Any:
     """Copy the columns into one matrix: float32 if all of them are, else float64."""
     columns = []
     for name in names:
-        column = table[name]
-        if not column.dtype.is_numeric() and str(column.dtype) != "Boolean":
+        column = table.get_column(name)
+        if str(column.dtype) == "Boolean":
+            column = column.cast(_import("narwhals").Float64)
+        if not column.dtype.is_numeric():
             raise DataError(
                 f"features must be numbers, but the column has type {column.dtype}. Drop it, or "
                 "name the features to use.",
@@ -175,6 +217,11 @@ def _import(name: str) -> Any:
             f"data frames, Parquet and CSV need {name.split('.')[0]}: "
             "pip install 'rankwright[frames]'"
         ) from None
+
+
+def _one_line(error: Exception) -> str:
+    """Return a foreign message on one line, without a full stop."""
+    return " ".join(str(error).split()).rstrip(".")
 
 
 def _list(names: Sequence[str]) -> str:

@@ -40,15 +40,21 @@ class Groups:
     ids: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        indptr = np.ascontiguousarray(self.indptr, dtype=np.int64)
-        if indptr.ndim != 1 or len(indptr) == 0 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        given = np.asarray(self.indptr)
+        whole = given.dtype.kind in "iu" and given.ndim == 1 and len(given) > 0
+        indptr = np.ascontiguousarray(given if whole else [-1], dtype=np.int64)
+        if indptr[0] != 0 or (np.diff(indptr) < 0).any():
             raise ValueError(
-                "indptr must be a 1-dimensional array of offsets that starts with 0 and never "
-                f"decreases, but is {self.indptr!r}."
+                "indptr must be a 1-dimensional array of whole offsets that starts with 0 and "
+                f"never decreases, but is {self.indptr!r}."
             )
-        if self.ids is not None and len(self.ids) != len(indptr) - 1:
-            raise ValueError(f"ids must name {len(indptr) - 1} queries, but has {len(self.ids)}.")
         object.__setattr__(self, "indptr", indptr)
+        if self.ids is not None:
+            object.__setattr__(self, "ids", check_qid(self.ids))
+            if len(self.ids) != self.n_queries:
+                raise ValueError(
+                    f"ids must name {self.n_queries} queries, but has {len(self.ids)}."
+                )
 
     @classmethod
     def one_query(cls, n_rows: int) -> Groups:
@@ -99,8 +105,14 @@ class Groups:
         sizes = self.sizes[queries]
         ends = np.cumsum(sizes)
         total = int(ends[-1]) if len(ends) else 0
-        rows: Ints = np.arange(total) + np.repeat(self.indptr[queries] - (ends - sizes), sizes)
+        starts = self.indptr[:-1][queries]
+        rows: Ints = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         return rows
+
+    def require_rows(self, n_rows: int) -> None:
+        """Raise unless the queries own exactly ``n_rows`` rows."""
+        if self.n_rows != n_rows:
+            raise ValueError(f"groups must cover the {n_rows} rows of y, but cover {self.n_rows}.")
 
     def __len__(self) -> int:
         return self.n_queries

@@ -13,7 +13,11 @@ Keys = NDArray[np.uint64]
 
 def mix(values: NDArray[Any]) -> Keys:
     """Scramble 64-bit integers (the finaliser of SplitMix64, a bijection)."""
-    z = np.asarray(values).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    return scramble(np.asarray(values).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+
+
+def scramble(z: Keys) -> Keys:
+    """Do the same, but keep 0."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -22,7 +26,9 @@ def mix(values: NDArray[Any]) -> Keys:
 def combine(seed: int, keys: Keys) -> Keys:
     """Return keys that depend on a seed as well."""
     offset = mix(np.array([seed % 2**64], dtype=np.uint64))
-    return mix(keys ^ offset)
+    # The key of an integer id is its mix, as the offset is that of the seed: mixed once more, the
+    # two do not change places.
+    return mix(mix(keys) ^ offset)
 
 
 def hash_ids(ids: NDArray[Any]) -> Keys:

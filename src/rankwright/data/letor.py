@@ -235,9 +235,8 @@ def write_letor(
     """Write a data set as LETOR text, rows in the order of the input.
 
     Numbers take the fewest digits that read back to the same float, so that reading the file with
-    the same
-    ``dtype`` gives the same data set, bit for bit. Dense rows are written in full, sparse rows as they are
-    stored. The file appears only when it is complete.
+    the same ``dtype`` gives the same data set, bit for bit. Dense rows are written in full, sparse
+    rows as they are stored. The file appears only when it is complete.
 
     Parameters
     ----------
@@ -323,8 +322,8 @@ def _check_writable(dataset: Dataset, name: str) -> None:
     for doc in [] if dataset.doc_ids is None else dataset.doc_ids.tolist():
         if "\n" in doc or doc != doc.strip(" \t\r") or _DOC_ID_MARK.match(doc):
             raise DataError(
-                "document ids must be one line without outer blanks or 'docid =' in LETOR text, but "
-                f"one is {doc!r}.",
+                "document ids must be one line without outer blanks or 'docid =' in LETOR text, "
+                f"but one is {doc!r}.",
                 path=name,
                 field="doc_id",
             )

@@ -65,7 +65,7 @@ class Block:
 
         Bytes that are not UTF-8 become ``\xNN``, so that different ids stay different.
         """
-        view = memoryview(self.data)
+        view = self.data.data
         pairs = zip(spans[::2].tolist(), spans[1::2].tolist(), strict=True)
         texts = [str(view[begin:end], "utf-8", "backslashreplace") for begin, end in pairs]
         return np.array(texts, dtype=str)
@@ -214,8 +214,8 @@ class _Sparse:
         index = np.int32 if max(n_entries, width) < 2**31 else np.int64
         self.width, self.allow_nan = width, how.allow_nan
         self.data = np.empty(n_entries, dtype=how.dtype)
-        self.indices = np.empty(n_entries, dtype=index)
-        self.indptr = np.zeros(n_rows + 1, dtype=index)
+        self.indices: Any = np.empty(n_entries, dtype=index)
+        self.indptr: Any = np.zeros(n_rows + 1, dtype=index)
         self.entry = 0
 
     def parse(

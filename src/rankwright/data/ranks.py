@@ -51,9 +51,6 @@ def top_k(scores: ArrayLike, qid: ArrayLike | None = None, k: int = 10) -> Ints:
 def _sorted_rows(scores: ArrayLike, qid: ArrayLike | None) -> tuple[Ints, Ints]:
     """Rows by query and falling score, and where each one's query starts in that order."""
     values = check_scores(scores)
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"scores must be finite, but row {row} is {values[row]}.")
     ids = np.zeros(len(values), dtype=np.int64) if qid is None else check_qid(qid, len(values))
     rows, groups = gather(ids)
     if rows is None:

@@ -50,6 +50,13 @@ def make_mslr_like(
     >>> make_mslr_like(n_queries=10, random_state=1)
     Dataset(1214 documents, 10 queries, 136 features, dense float32)
     """
+    for name, value in (
+        ("n_queries", n_queries),
+        ("n_features", n_features),
+        ("mean_docs", mean_docs),
+    ):
+        if value < 1:
+            raise ValueError(f"{name} must be a positive integer, but is {value!r}.")
     rng = np.random.default_rng(random_state)
     lengths = rng.lognormal(np.log(mean_docs) - 0.18, 0.6, n_queries)
     sizes = np.clip(lengths, 1, 10 * mean_docs).astype(np.int64)

@@ -28,14 +28,12 @@ def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
+        _require_numbers(matrix.data, "X")
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
         values = matrix.data
     else:
-        try:
-            matrix = np.asarray(X)
-            matrix = np.ascontiguousarray(matrix, dtype=_float_type(matrix.dtype))
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"X must be a matrix of numbers: {error}") from None
+        given = _as_array(X, "X")
+        matrix = _as_floats(given, "X", _float_type(given.dtype))
         values = matrix
     if matrix.ndim != 2:
         hint = " For one document use X[None, :]." if matrix.ndim == 1 else ""
@@ -50,42 +48,55 @@ def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
     return matrix
 
 
-def check_y(y: ArrayLike, n_rows: int | None = None) -> Floats:
-    """Return labels as a finite float64 vector."""
-    return _check_vector(y, "y", n_rows)
+def check_y(y: ArrayLike, n_rows: int | None = None, *, finite: bool = True) -> Floats:
+    """Return labels as a float64 vector, finite unless whoever ranks them looks at that."""
+    return _check_vector(y, "y", n_rows, finite)
 
 
-def check_scores(scores: ArrayLike, n_rows: int | None = None) -> Floats:
-    """Return scores as a float64 vector; ranking them finds values that are not finite."""
-    return _check_vector(scores, "scores", n_rows, finite=False)
+def check_scores(scores: ArrayLike, n_rows: int | None = None, *, finite: bool = True) -> Floats:
+    """Return scores as a float64 vector, finite unless whoever ranks them looks at that."""
+    return _check_vector(scores, "scores", n_rows, finite)
 
 
 def check_qid(qid: ArrayLike, n_rows: int | None = None) -> NDArray[Any]:
     """Return query ids as a vector of int64 or of strings."""
-    ids = np.asarray(qid)
+    return _check_ids(qid, "qid", n_rows)
+
+
+def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return document ids as a vector of strings, one per row."""
+    if doc_ids is None:
+        return None
+    return _check_ids(doc_ids, "doc_ids", n_rows).astype(str, copy=False)
+
+
+def _check_ids(given: ArrayLike, name: str, n_rows: int | None) -> NDArray[Any]:
+    ids = np.asarray(given)
     if ids.ndim != 1:
-        raise ValueError(f"qid must have 1 dimension, one id per row, but has shape {ids.shape}.")
+        raise ValueError(
+            f"{name} must have 1 dimension, one id per row, but has shape {ids.shape}."
+        )
     if n_rows is not None and len(ids) != n_rows:
-        raise ValueError(f"qid must have one id per row, {n_rows} in all, but has {len(ids)}.")
+        raise ValueError(f"{name} must have one id per row, {n_rows} in all, but has {len(ids)}.")
+    if ids.dtype.kind in "OT":  # T: numpy's strings of variable width
+        ids = _from_objects(ids.astype(object), name)
     kind = ids.dtype.kind
-    if kind == "O":
-        ids = _from_objects(ids)
-        kind = ids.dtype.kind
     if kind == "f":
-        whole = ids.astype(np.int64, copy=False) if np.isfinite(ids).all() else None
+        whole = ids.astype(np.int64) if (np.abs(ids) < 2.0**63).all() else None
         if whole is None or (whole != ids).any():
-            raise ValueError("qid must be integers or strings, but holds fractions or NaN.")
+            raise ValueError(
+                f"{name} must be integers or strings, but holds fractions, NaN or numbers beyond "
+                "64 bits. Pass strings."
+            )
         ids, kind = whole, "i"
     if kind == "S":
         ids, kind = np.char.decode(ids, "utf-8"), "U"
-    if kind == "T":  # numpy's variable-width strings
-        ids, kind = ids.astype(str), "U"
     if kind == "u" and len(ids) and ids.max() >= 2**63:
         ids, kind = ids.astype(str), "U"
     if kind in "iu":
         return ids.astype(np.int64, copy=False)
     if kind != "U":
-        raise TypeError(f"qid must be integers or strings, but has dtype {ids.dtype}.")
+        raise TypeError(f"{name} must be integers or strings, but has dtype {ids.dtype}.")
     return ids
 
 
@@ -104,18 +115,6 @@ def check_names(names: Sequence[str] | None, n_features: int) -> list[str] | Non
     return result
 
 
-def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """Return document ids as a vector of strings, one per row."""
-    if doc_ids is None:
-        return None
-    ids = np.asarray(doc_ids)
-    if ids.shape != (n_rows,):
-        raise ValueError(
-            f"doc_ids must have one id per row, shape ({n_rows},), but has {ids.shape}."
-        )
-    return ids if ids.dtype.kind == "U" else ids.astype(str)
-
-
 def require_rows(n_rows: int, path: str | None = None) -> None:
     """Raise if there is no document at all."""
     if n_rows == 0:
@@ -126,13 +125,35 @@ def _float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     return np.float32 if dtype in (np.float32, np.float16) else np.float64
 
 
-def _check_vector(values: ArrayLike, name: str, n_rows: int | None, finite: bool = True) -> Floats:
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of numbers, or of objects that may be some."""
     try:
-        vector = np.ascontiguousarray(values, dtype=np.float64)
+        array = np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a vector of numbers: {error}") from None
-    if np.ndim(values) != 1:
-        raise ValueError(f"{name} must have 1 dimension, but has shape {np.shape(values)}.")
+        raise TypeError(f"{name} must be numbers: {error}") from None
+    _require_numbers(array, name)
+    return array
+
+
+def _require_numbers(array: NDArray[Any], name: str) -> None:
+    """Raise where numpy would read text, times or complex numbers as floats."""
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must be numbers, but has dtype {array.dtype}.")
+    if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
+        raise TypeError(f"{name} must be numbers, but holds strings.")
+
+
+def _as_floats(array: NDArray[Any], name: str, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    try:
+        return np.asarray(array, dtype=dtype, order="C")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers: {error}.") from None
+
+
+def _check_vector(values: ArrayLike, name: str, n_rows: int | None, finite: bool = True) -> Floats:
+    vector = _as_floats(_as_array(values, name), name, np.float64)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must have 1 dimension, but has shape {vector.shape}.")
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(f"{name} must have {n_rows} values, one per row, but has {len(vector)}.")
     if finite and not _all_finite(vector):
@@ -156,11 +177,16 @@ def _first_not_finite(matrix: Matrix) -> tuple[int, int]:
     return int(row), int(column)
 
 
-def _from_objects(ids: NDArray[Any]) -> NDArray[Any]:
+def _from_objects(ids: NDArray[Any], name: str) -> NDArray[Any]:
     kinds = {type(value) for value in ids.tolist()}
-    if kinds and all(issubclass(kind, int) and kind is not bool for kind in kinds):
-        return np.array([int(value) for value in ids.tolist()])
-    if kinds and all(issubclass(kind, str) for kind in kinds):
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return ids.astype(np.int64)
+        except OverflowError:
+            return ids.astype(str)
+    if all(issubclass(kind, str) for kind in kinds):
         return ids.astype(str)
-    names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "nothing"
-    raise TypeError(f"qid must be all integers or all strings, but holds {names}.")
+    if all(issubclass(kind, bytes) for kind in kinds):
+        return ids.astype(bytes)
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise TypeError(f"{name} must be all integers or all strings, but holds {names}.")

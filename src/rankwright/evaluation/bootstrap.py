@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
-from rankwright.data.validation import Floats
+from numpy.typing import ArrayLike
 
 
 def bootstrap_interval(
-    values: Floats, *, level: float = 0.95, n_resamples: int = 2000, random_state: int = 0
+    values: ArrayLike, *, level: float = 0.95, n_resamples: int = 2000, random_state: int = 0
 ) -> tuple[float, float]:
     """Return the percentile bootstrap interval of a mean; NaN are left out.
 
@@ -18,7 +17,7 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    values : ndarray of shape (n_queries,)
+    values : array-like of shape (n_queries,)
         One value a query.
     level : float, default 0.95
         Share of resampled means inside.
@@ -27,7 +26,12 @@ def bootstrap_interval(
     random_state : int, default 0
         Seed.
     """
-    kept = np.sort(values[~np.isnan(values)])
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, but is {level!r}.")
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples must be a positive integer, but is {n_resamples!r}.")
+    given = np.asarray(values, dtype=np.float64)
+    kept = np.sort(given[~np.isnan(given)])
     if len(kept) == 0:
         return math.nan, math.nan
     rng = np.random.default_rng(random_state)

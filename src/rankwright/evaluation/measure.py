@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.files import PathLike, suffix, write_atomically
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
@@ -20,7 +20,7 @@ from rankwright.metrics.parsing import parse
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10", "ap", "rr")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """One metric on one data set."""
 
@@ -36,7 +36,7 @@ class Result:
         return int(np.count_nonzero(~np.isnan(self.per_query)))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Mapping[str, float]):
     """Metrics of a ranking; a mapping from their names, as given, to their means.
 
@@ -85,7 +85,7 @@ class Evaluation(Mapping[str, float]):
         names = list(self.results)
         ids = self.query_ids.tolist()
         columns = [self.results[name].per_query.tolist() for name in names]
-        if str(path).endswith(".json"):
+        if suffix(path) == ".json":
             data = {"qid": ids} | {
                 name: [_number(v) for v in column]
                 for name, column in zip(names, columns, strict=True)
@@ -102,7 +102,7 @@ class Evaluation(Mapping[str, float]):
 def evaluate(
     model_or_scores: Any,
     dataset: Dataset,
-    metrics: Sequence[str | Metric] = DEFAULT_METRICS,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -115,7 +115,7 @@ def evaluate(
         A ranker, or scores in the order of the data set's rows.
     dataset : Dataset
         Features, labels and queries.
-    metrics : sequence of str or Metric
+    metrics : str or Metric, or sequence of them
         What to measure.
     random_state : int, default 0
         Seed of the bootstrap.
@@ -135,14 +135,15 @@ def evaluate(
     ndcg@10  0.4613  [0.4195, 0.5020]  50 queries
     map      0.7190  [0.6866, 0.7489]  50 queries
     """
-    parsed = [parse(metric) for metric in metrics]
+    names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    parsed = [parse(metric) for metric in names]
     if hasattr(model_or_scores, "predict"):
         scores = model_or_scores.predict(dataset.X)
     else:
         scores = model_or_scores
     values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
     results = {}
-    for given, metric, per_query in zip(metrics, parsed, values, strict=True):
+    for given, metric, per_query in zip(names, parsed, values, strict=True):
         mean = mean_of_queries(per_query, str(given))
         low, high = bootstrap_interval(per_query, random_state=random_state)
         results[str(given)] = Result(metric, mean, low, high, per_query)

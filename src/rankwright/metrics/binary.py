@@ -47,6 +47,7 @@ class AP(Metric):
     empty: Empty = "skip"
 
     name: ClassVar[str] = "ap"
+    denominators: ClassVar[tuple[str, ...]] = ("relevant", "cutoff")
 
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
@@ -121,6 +122,7 @@ class Precision(Metric):
     empty: Empty = "skip"
 
     name: ClassVar[str] = "precision"
+    denominators: ClassVar[tuple[str, ...]] = ("cutoff", "documents")
 
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
@@ -222,7 +224,7 @@ class RBP(Metric):
     References
     ----------
     .. [1] Moffat & Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS
-    2008.
+       2008.
 
     Examples
     --------

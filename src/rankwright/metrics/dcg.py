@@ -11,8 +11,8 @@ from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
 from rankwright.metrics.ranking import Ranking
 
-# 2^y stays finite, and sums of it too.
-_LARGEST_EXP2_LABEL = 1000.0
+# Gains stay finite, and sums of them too.
+_LARGEST_LABEL = {"exp2": 1000.0, "linear": 1e300}
 
 
 def discounts(n_ranks: int, discount: Literal["log2", "letor"]) -> Floats:
@@ -128,5 +128,5 @@ class NDCG(Metric):
 
 
 def _require_gains(ranking: Ranking, name: str, gain: str) -> None:
-    highest = _LARGEST_EXP2_LABEL if gain == "exp2" else np.inf
-    ranking.require_labels(name, highest, "Shift or scale the labels, or pass gain='linear'.")
+    hint = "Shift or scale the labels" + (", or pass gain='linear'." if gain == "exp2" else ".")
+    ranking.require_labels(name, _LARGEST_LABEL[gain], hint)

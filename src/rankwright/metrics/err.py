@@ -32,7 +32,7 @@ class ERR(Metric):
     References
     ----------
     .. [1] Chapelle, Metzler, Zhang & Grinspan, "Expected reciprocal rank for graded relevance",
-    CIKM 2009.
+       CIKM 2009.
 
     Examples
     --------

@@ -69,7 +69,9 @@ class Difference:
             )
         for query in self.queries:
             reasons = f" ({', '.join(query.reasons)})" if query.reasons else ""
-            lines.append(f"  query {query.query}: a = {query.a:.6f}, b = {query.b:.6f}{reasons}")
+            lines.append(
+                f"  query {query.query}: a {_shown(query.a)}, b {_shown(query.b)}{reasons}"
+            )
         if self.n_moved > len(self.queries):
             lines.append(f"  ... and {self.n_moved - len(self.queries)} more")
         return "\n".join(lines)
@@ -170,6 +172,10 @@ def _words(name: str, value: Any) -> str:
     return f"{name} = {value:g}"
 
 
+def _shown(value: float) -> str:
+    return "skipped" if np.isnan(value) else f"= {value:.6f}"
+
+
 def _reasons(
     a: Metric, b: Metric, y: Floats, scores: Floats, groups: Groups, query: int
 ) -> tuple[str, ...]:
@@ -182,14 +188,17 @@ def _reasons(
         if getattr(a, field.name) != getattr(b, field.name, None)
     }
     reasons = []
-    k = getattr(a, "k", None)
+    cutoffs = [k for k in (getattr(a, "k", None), getattr(b, "k", None)) if k is not None]
     if "ties" in differ and len(np.unique(values)) < len(values):
         reasons.append("tied scores")
     threshold: float = getattr(a, "threshold", 1e-300)
     if "empty" in differ and not (labels >= threshold).any():
         reasons.append("no relevant document")
-    if differ & {"short", "denominator"} and k is not None and len(labels) < k:
+    if differ & {"short", "denominator", "k"} and cutoffs and len(labels) < max(cutoffs):
         reasons.append(f"only {len(labels)} documents")
     if "gain" in differ and (labels > 1).any():
         reasons.append("labels above 1")
+    other: float = getattr(b, "threshold", threshold)
+    if ((labels >= threshold) != (labels >= other)).any():
+        reasons.append("labels between the thresholds")
     return tuple(reasons)

@@ -26,9 +26,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "gain": ("exp2", "linear"),
     "discount": ("log2", "letor"),
     "short": ("keep", "zero"),
-    "denominator": ("relevant", "cutoff", "documents"),
     "variant": ("a", "b"),
 }
+_LARGEST_K = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,14 @@ class Metric:
 
     name: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
-    compares_labels: ClassVar[bool] = False  # scores are predicted labels, not to be ranked
+    denominators: ClassVar[tuple[str, ...]] = ()
+    uses_ranking: ClassVar[bool] = True  # if not, per_query is to be called on its own
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            _check_convention(type(self).__name__, field.name, getattr(self, field.name))
+            name, value = field.name, getattr(self, field.name)
+            choices = self.denominators if name == "denominator" else CHOICES.get(name)
+            _check_convention(type(self).__name__, name, value, choices)
 
     @property
     def depth(self) -> int | None:
@@ -147,27 +150,30 @@ def per_query_of_all(
     n_jobs: int | None = None,
 ) -> list[Floats]:
     """Return ``per_query`` of several metrics; documents are sorted once for all of them."""
-    depths = [metric.depth for metric in metrics if not metric.compares_labels]
+    depths = [metric.depth for metric in metrics if metric.uses_ranking]
     depth = None if None in depths else max((d for d in depths if d is not None), default=1)
     ranking = Ranking(y, scores, groups, depth=depth, n_jobs=n_jobs) if depths else None
     return [
-        metric.per_query(y, scores, groups)
-        if ranking is None or metric.compares_labels
+        metric.per_query(y, scores, groups, n_jobs=n_jobs)
+        if ranking is None or not metric.uses_ranking
         else metric.from_ranking(ranking)
         for metric in metrics
     ]
 
 
-def _check_convention(metric: str, name: str, value: Any) -> None:
-    if name in CHOICES:
-        if value not in CHOICES[name]:
-            names = ", ".join(repr(choice) for choice in CHOICES[name])
+def _check_convention(metric: str, name: str, value: Any, choices: tuple[str, ...] | None) -> None:
+    if choices is not None:
+        if value not in choices:
+            names = ", ".join(repr(choice) for choice in choices)
             raise ValueError(f"{name} of {metric} must be one of {names}, but is {value!r}.")
         return
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if name == "k":
-        if value is not None and not (isinstance(value, int | np.integer) and number and value > 0):
-            raise ValueError(f"k of {metric} must be a positive integer or None, but is {value!r}.")
+        whole = isinstance(value, int | np.integer) and number
+        if value is not None and not (whole and 0 < value <= _LARGEST_K):
+            raise ValueError(
+                f"k of {metric} must be a positive integer below 2^31 or None, but is {value!r}."
+            )
     elif name == "empty":
         if value != "skip" and not (number and math.isfinite(value)):
             raise ValueError(f"empty of {metric} must be 'skip' or a number, but is {value!r}.")

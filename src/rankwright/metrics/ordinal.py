@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats, check_y
+from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.ranking import Ranking
 
@@ -18,7 +18,7 @@ from rankwright.metrics.ranking import Ranking
 class _LabelMetric(Metric):
     """Mean over the documents of a query of a function of true and predicted label."""
 
-    compares_labels: ClassVar[bool] = True
+    uses_ranking: ClassVar[bool] = False
 
     def per_query(
         self,
@@ -30,8 +30,9 @@ class _LabelMetric(Metric):
     ) -> Floats:
         """Return the metric of each query; ``scores`` are predicted labels."""
         labels = check_y(y)
-        predicted = check_y(scores, len(labels))
+        predicted = check_scores(scores, len(labels))
         groups = Groups.one_query(len(labels)) if groups is None else groups
+        groups.require_rows(len(labels))
         cost = self._cost(labels, predicted)
         sums = np.bincount(groups.query_of_rows(), weights=cost, minlength=groups.n_queries)
         with np.errstate(invalid="ignore"):

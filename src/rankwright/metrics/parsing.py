@@ -60,6 +60,8 @@ def parse(text: str | Metric) -> Metric:
     """
     if isinstance(text, Metric):
         return text
+    if not isinstance(text, str):
+        raise TypeError(f"a metric must be text or a Metric, such as NDCG(k=10), but is {text!r}.")
     match = _TEXT.fullmatch(text.strip())
     if match is None:
         raise ValueError(
@@ -77,13 +79,18 @@ def parse(text: str | Metric) -> Metric:
     else:
         kind, conventions = _from_preset(preset.lower(), name)
     options = dict(conventions)
+    given = set()
     if match["k"] is not None:
+        given.add("k")
         options["k"] = int(match["k"])
     names = [field.name for field in dataclasses.fields(kind)]
     for option in filter(None, (match["options"] or "").split(",")):
         key, equals, value = (part.strip() for part in option.partition("="))
         if not equals:
             raise ValueError(f"options must look like name=value, but {text!r} has {option!r}.")
+        if key in given:
+            raise ValueError(f"{key} must be given once, but {text!r} has it twice.")
+        given.add(key)
         options[key] = _value(value)
     for key in options:
         if key not in names:

@@ -39,20 +39,20 @@ class Ranking:
         depth: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.y: Floats = check_y(y)
-        values = check_scores(scores, len(self.y))
+        self.y: Floats = check_y(y, finite=False)
+        values = check_scores(scores, len(self.y), finite=False)
         self.groups = Groups.one_query(len(self.y)) if groups is None else groups
-        if self.groups.n_rows != len(self.y):
-            raise ValueError(
-                f"groups must cover the {len(self.y)} rows of y, but cover {self.groups.n_rows}."
-            )
+        self.groups.require_rows(len(self.y))
         self.depth = depth
         self.n_threads = n_threads(n_jobs)
         everything = max(1, len(self.y))
         self.kernel = _kernels.Ranking(
             self.y, values, self.groups.indptr, depth or everything, self.n_threads
         )
-        row = self.kernel.bad_row
+        row = self.kernel.bad_label
+        if row >= 0:
+            raise ValueError(f"y must be finite, but row {row} is {self.y[row]}.")
+        row = self.kernel.bad_score
         if row >= 0:
             raise ValueError(f"scores must be finite, but row {row} is {values[row]}.")
 
@@ -63,12 +63,13 @@ class Ranking:
 
     def require_labels(self, metric: str, highest: float, hint: str) -> None:
         """Raise unless all labels lie between 0 and ``highest``."""
-        if len(self.y) == 0:
+        if self.kernel.lowest_label < 0:
+            row = int(np.argmin(self.y))
+        elif self.kernel.highest_label > highest:
+            row = int(np.argmax(self.y))
+        else:
             return
-        for row in (int(np.argmin(self.y)), int(np.argmax(self.y))):
-            label = float(self.y[row])
-            if not 0 <= label <= highest:
-                raise ValueError(
-                    f"{metric} needs labels from 0 to {highest:g}, but row {row} has {label:g}. "
-                    f"{hint}"
-                )
+        raise ValueError(
+            f"{metric} needs labels from 0 to {highest:g}, but row {row} has {self.y[row]:g}. "
+            f"{hint}"
+        )

@@ -1,0 +1,1 @@
+"""Benchmarks of rankwright against its peers: ``python -m benchmarks``."""

@@ -1,0 +1,26 @@
+"""``python -m benchmarks [loading|metrics|table|all] [--quick]``."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks import loading, metrics, table
+
+STEPS = {"loading": loading.run, "metrics": metrics.run, "table": table.run}
+
+
+def main() -> None:
+    """Run the steps asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("step", nargs="?", choices=[*STEPS, "all"], default="all")
+    parser.add_argument(
+        "--quick", action="store_true", help="small data and two rounds, to check the harness"
+    )
+    options = parser.parse_args()
+    for name, run in STEPS.items():
+        if options.step in (name, "all"):
+            run(options.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Reading an MSLR-like LETOR file from the page cache into what each tool works on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import DATA, THREADS, Contender, Task, run_task
+from benchmarks.worker import Run, timed
+
+N_QUERIES = 6000
+QUICK_N_QUERIES = 300
+MEMORY_BAR = 1.3
+
+METHOD = """Every turn is a fresh process; the file is in the page cache; the timed call is the \
+whole loading, imports excluded. All MB/s are megabytes of the file with query ids over the \
+seconds of the tool. Memory: resident pages sampled every 10 ms from outside; "added" is the \
+peak of anonymous pages during the call minus those before it (imports done)."""
+
+
+def run(quick: bool = False) -> None:
+    """Benchmark."""
+    path = _files(QUICK_N_QUERIES if quick else N_QUERIES)
+    run_task(
+        Task(
+            name="loading",
+            title="Loading a LETOR file",
+            method=METHOD,
+            amount=path.stat().st_size / 1e6,
+            unit="MB",
+            agree=["rows", "queries"],
+            watch_memory=True,
+            contenders=_contenders(path),
+        ),
+        quick,
+    )
+
+
+def _contenders(path: Path) -> list[Contender]:
+    return [
+        Contender(
+            "rankwright",
+            partial(_rankwright, path),
+            "rankwright",
+            "rankwright.read: dense float32, labels, query ids, every field checked.",
+        ),
+        Contender(
+            "XGBoost",
+            partial(_xgboost, path),
+            "xgboost-cpu",
+            'DMatrix("file?format=libsvm"): sparse rows of float32 with groups.',
+            bars={"total": 5.0},
+        ),
+        Contender(
+            "LightGBM",
+            partial(_lightgbm, _without_qid(path)),
+            "lightgbm",
+            "Dataset(file).construct(), default settings. Its parser refuses qid fields, so it "
+            "gets the same lines without them and a .query file beside. Binning is included: it "
+            "has no form before that.",
+            bars={"total": 10.0},
+        ),
+        Contender(
+            "CatBoost",
+            partial(_catboost, path),
+            "catboost",
+            'Pool("libsvm://file"): columns of float32 with groups.',
+        ),
+        Contender(
+            "scikit-learn",
+            partial(_sklearn, _prefix(path)),
+            "scikit-learn",
+            "load_svmlight_file(file, query_id=True): CSR of float64; one thread. It reads the "
+            "first tenth of the file only, in its favour: it copies all query ids at every line.",
+            share=_prefix(path).stat().st_size / path.stat().st_size,
+        ),
+        Contender(
+            "cat",
+            partial(_cat, path),
+            None,
+            "cat FILE > /dev/null: the physical limit; memory not measured.",
+        ),
+    ]
+
+
+def _measured(
+    load: Callable[[], Any], facts: Callable[[Any], dict[str, float]]
+) -> Callable[[], Run]:
+    kept: list[Any] = []  # so that the memory of the result is still there when it is measured
+
+    def run() -> Run:
+        data, seconds = timed(load)
+        kept.append(data)
+        return Run({"total": seconds}, facts(data))
+
+    return run
+
+
+def _rankwright(path: Path) -> Callable[[], Run]:
+    from rankwright import read
+
+    def facts(data: Any) -> dict[str, float]:
+        arrays = (data.X, data.y, data.qid, data.order, data.groups.indptr, data.groups.ids)
+        counts = _counts(data.n_docs, data.n_queries)
+        return {**counts, "array_bytes": sum(array.nbytes for array in arrays)}
+
+    return _measured(partial(read, path, n_jobs=THREADS), facts)
+
+
+def _xgboost(path: Path) -> Callable[[], Run]:
+    load = import_module("xgboost").DMatrix
+    warnings.filterwarnings("ignore", message=r"(?s).*Text file input has been deprecated")
+    return _measured(
+        partial(load, f"{path}?format=libsvm", nthread=THREADS),
+        lambda data: _counts(data.num_row(), len(data.get_group())),
+    )
+
+
+def _lightgbm(path: Path) -> Callable[[], Run]:
+    load = import_module("lightgbm").Dataset
+    params = {"num_threads": THREADS, "verbosity": -1}
+    return _measured(
+        lambda: load(str(path), params=params).construct(),
+        lambda data: _counts(data.num_data(), len(data.get_group())),
+    )
+
+
+def _catboost(path: Path) -> Callable[[], Run]:
+    load = import_module("catboost").Pool
+    return _measured(
+        partial(load, f"libsvm://{path}", thread_count=THREADS),
+        lambda data: {"rows": data.num_row()},  # its query ids come as a large list of texts
+    )
+
+
+def _sklearn(path: Path) -> Callable[[], Run]:
+    load = import_module("sklearn.datasets").load_svmlight_file
+    return _measured(
+        partial(load, str(path), query_id=True),
+        lambda data: {"rows_of_prefix": data[0].shape[0]},
+    )
+
+
+def _counts(rows: int, queries: int) -> dict[str, float]:
+    return {"rows": rows, "queries": queries}
+
+
+def _cat(path: Path) -> Callable[[], Run]:
+    command = ["cat", str(path)]
+
+    def run() -> Run:
+        call = partial(subprocess.run, command, stdout=subprocess.DEVNULL, check=True)
+        return Run({"total": timed(call)[1]})
+
+    return run
+
+
+def _files(n_queries: int) -> Path:
+    """Return the file, generated unless it is there; beside it the forms that some peers need."""
+    path = DATA / f"mslr-like-{n_queries}.txt"
+    DATA.mkdir(exist_ok=True)
+    if not path.exists():
+        print(f"Generating {path.name} ...", flush=True)
+        generator = get_context("spawn").Process(target=_generate, args=(path, n_queries))
+        generator.start()
+        generator.join()
+        if generator.exitcode != 0:
+            raise RuntimeError(f"cannot generate {path.name}")
+    if not _without_qid(path).exists():
+        _strip_qid(path, _without_qid(path))
+    if not _prefix(path).exists():
+        _cut_prefix(path, _prefix(path))
+    return path
+
+
+def _without_qid(path: Path) -> Path:
+    return path.with_suffix(".noqid")
+
+
+def _prefix(path: Path) -> Path:
+    return path.with_suffix(".prefix")
+
+
+def _generate(path: Path, n_queries: int) -> None:
+    from rankwright.data.letor import write_letor
+    from rankwright.data.synthetic import make_mslr_like
+
+    data = make_mslr_like(n_queries)
+    data.doc_ids = None  # MSLR-WEB has no comments
+    write_letor(data, path)
+
+
+def _strip_qid(path: Path, target: Path) -> None:
+    """Write the lines without their query ids, and the sizes of the queries to ``target.query``."""
+    sizes: dict[bytes, int] = {}
+    with open(path, "rb") as lines, tempfile.NamedTemporaryFile(dir=DATA, delete=False) as out:
+        for line in lines:
+            label, qid, rest = line.split(b" ", 2)
+            sizes[qid] = sizes.get(qid, 0) + 1
+            out.write(label + b" " + rest)
+    query = "".join(f"{size}\n" for size in sizes.values())
+    target.with_name(target.name + ".query").write_text(query)
+    os.replace(out.name, target)
+
+
+def _cut_prefix(path: Path, target: Path) -> None:
+    """Write the first tenth of the lines, in bytes."""
+    with open(path, "rb") as lines:
+        head = lines.read(path.stat().st_size // 10) + lines.readline()
+    target.write_bytes(head)

@@ -1,0 +1,181 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
+
+#include "letor_parser.hpp"
+#include "letor_writer.hpp"
+#include "python.hpp"
+
+namespace rankwright {
+
+namespace {
+
+constexpr const char* fault_name(LetorFault fault) {
+    switch (fault) {
+        case LetorFault::label: return "label";
+        case LetorFault::label_finite: return "label_finite";
+        case LetorFault::entry: return "entry";
+        case LetorFault::index_large: return "index_large";
+        case LetorFault::index_zero: return "index_zero";
+        case LetorFault::value: return "value";
+        case LetorFault::value_finite: return "value_finite";
+        case LetorFault::value_overflow: return "value_overflow";
+        case LetorFault::duplicate: return "duplicate";
+        case LetorFault::qid_missing: return "qid_missing";
+        case LetorFault::rescan: return "rescan";
+        default: return "none";
+    }
+}
+
+// (fault, line, feature index, offending text)
+using Fault = std::tuple<const char*, std::int64_t, std::int64_t, nb::bytes>;
+
+std::optional<Fault> as_fault(const LetorError& error) {
+    if (error.fault == LetorFault::none) return std::nullopt;
+    return Fault{fault_name(error.fault), error.line, error.index,
+                 nb::bytes(error.text.data(), error.text.size())};
+}
+
+template <class Float>
+std::optional<Fault> parse_dense(LetorText& text, OutMatrix<Float> X, Out<double> y,
+                                 Out<std::int64_t> qid, std::int64_t first_index, bool fixed_width,
+                                 bool allow_nan) {
+    const auto n = static_cast<std::size_t>(text.n_rows);
+    require(X.shape(0) == n && y.size() == n && qid.size() == n, "arrays must have n_rows rows");
+    const LetorOptions options{first_index, static_cast<std::int64_t>(X.shape(1)), fixed_width,
+                               allow_nan};
+    LetorError error;
+    {
+        nb::gil_scoped_release release;
+        error = text.parse_dense<Float>(options, X.data(), y.data(), qid.data());
+    }
+    return as_fault(error);
+}
+
+template <class Float, class Index>
+std::optional<Fault> parse_sparse(LetorText& text, Out<Float> data, Out<Index> indices,
+                                  Out<Index> indptr, Out<double> y, Out<std::int64_t> qid,
+                                  std::int64_t n_features, std::int64_t first_index,
+                                  bool fixed_width, bool allow_nan) {
+    const auto n = static_cast<std::size_t>(text.n_rows),
+               e = static_cast<std::size_t>(text.n_entries);
+    require(y.size() == n && qid.size() == n && indptr.size() == n + 1,
+            "arrays must have n_rows rows");
+    require(data.size() == e && indices.size() == e, "arrays must have n_entries entries");
+    const LetorOptions options{first_index, n_features, fixed_width, allow_nan};
+    LetorError error;
+    {
+        nb::gil_scoped_release release;
+        const letor::SparseArrays<Float, Index> out{data.data(), indices.data(), indptr.data()};
+        error = text.parse_sparse<Float, Index>(options, out, y.data(), qid.data());
+    }
+    return as_fault(error);
+}
+
+// begin, end, begin, end, ...
+template <class Fill>
+Result<std::int64_t> make_spans(const LetorText& text, Fill&& fill) {
+    static_assert(sizeof(Span) == 2 * sizeof(std::int64_t));
+    return make_array<std::int64_t>(2 * text.n_rows,
+                                    [&](std::int64_t* out) { fill(reinterpret_cast<Span*>(out)); });
+}
+
+template <class Rows>
+nb::bytes format_rows(const Rows& X, std::size_t n_rows, In<std::int64_t> rows, In<double> y,
+                      In<std::int64_t> query, nb::bytes qid_text, In<std::int64_t> qid_offsets,
+                      std::optional<nb::bytes> comment_text, In<std::int64_t> comment_offsets,
+                      std::int64_t first_index, int n_threads) {
+    require(y.size() == n_rows && query.size() == n_rows,
+            "y and query must have a value for each row");
+    require(!comment_text || comment_offsets.size() == n_rows + 1,
+            "comments need one offset more than rows");
+    LetorLines lines{rows.data(),  static_cast<std::int64_t>(rows.size()), y.data(),
+                     query.data(), {qid_text.c_str(), qid_offsets.data()}, {},
+                     first_index};
+    if (comment_text) lines.comments = {comment_text->c_str(), comment_offsets.data()};
+    std::string text;
+    {
+        nb::gil_scoped_release release;
+        text = format_letor(lines, X, n_threads);
+    }
+    return nb::bytes(text.data(), text.size());
+}
+
+template <class Float>
+nb::bytes format_dense(InMatrix<Float> X, In<std::int64_t> rows, In<double> y,
+                       In<std::int64_t> query, nb::bytes qid_text, In<std::int64_t> qid_offsets,
+                       std::optional<nb::bytes> comment_text, In<std::int64_t> comment_offsets,
+                       std::int64_t first_index, int n_threads) {
+    const DenseRows<Float> matrix{X.data(), static_cast<std::int64_t>(X.shape(1))};
+    return format_rows(matrix, X.shape(0), rows, y, query, qid_text, qid_offsets, comment_text,
+                       comment_offsets, first_index, n_threads);
+}
+
+template <class Float, class Index>
+nb::bytes format_sparse(In<Float> data, In<Index> indices, In<Index> indptr, In<std::int64_t> rows,
+                        In<double> y, In<std::int64_t> query, nb::bytes qid_text,
+                        In<std::int64_t> qid_offsets, std::optional<nb::bytes> comment_text,
+                        In<std::int64_t> comment_offsets, std::int64_t first_index, int n_threads) {
+    const SparseRows<Float, Index> matrix{data.data(), indices.data(), indptr.data()};
+    return format_rows(matrix, indptr.size() - 1, rows, y, query, qid_text, qid_offsets,
+                       comment_text, comment_offsets, first_index, n_threads);
+}
+
+#define RANKWRIGHT_ROWS                                                                 \
+    "rows"_a, "y"_a, "query"_a, "qid_text"_a, "qid_offsets"_a, "comment_text"_a.none(), \
+        "comment_offsets"_a, "first_index"_a, "n_threads"_a
+
+template <class Float, class Index>
+void bind_sparse(nb::module_& m, nb::class_<LetorText>& text) {
+    text.def("parse_sparse", &parse_sparse<Float, Index>, "data"_a.noconvert(),
+             "indices"_a.noconvert(), "indptr"_a.noconvert(), "y"_a.noconvert(),
+             "qid"_a.noconvert(), "n_features"_a, "first_index"_a, "fixed_width"_a, "allow_nan"_a);
+    m.def("format_sparse", &format_sparse<Float, Index>, "data"_a.noconvert(),
+          "indices"_a.noconvert(), "indptr"_a.noconvert(), RANKWRIGHT_ROWS);
+}
+
+template <class Float>
+void bind_dense(nb::module_& m, nb::class_<LetorText>& text) {
+    text.def("parse_dense", &parse_dense<Float>, "X"_a.noconvert(), "y"_a.noconvert(),
+             "qid"_a.noconvert(), "first_index"_a, "fixed_width"_a, "allow_nan"_a);
+    m.def("format_dense", &format_dense<Float>, "X"_a.noconvert(), RANKWRIGHT_ROWS);
+}
+
+}  // namespace
+
+void bind_letor(nb::module_& m) {
+    nb::class_<LetorText> text(m, "LetorText", "LETOR text after the first pass.");
+    text.def(
+            "__init__",
+            [](LetorText* self, In<std::uint8_t> buffer, int n_threads, std::size_t chunk_bytes) {
+                const auto* begin = reinterpret_cast<const char*>(buffer.data());
+                nb::gil_scoped_release release;
+                new (self)
+                    LetorText(std::string_view(begin, buffer.size()), n_threads, chunk_bytes);
+            },
+            "buffer"_a.noconvert(), "n_threads"_a, "chunk_bytes"_a = std::size_t(1) << 20,
+            nb::keep_alive<1, 2>())
+        .def_ro("n_rows", &LetorText::n_rows)
+        .def_ro("n_entries", &LetorText::n_entries)
+        .def_ro("min_index", &LetorText::min_index)
+        .def_ro("max_index", &LetorText::max_index)
+        .def_prop_ro("has_qid", &LetorText::has_qid)
+        .def_prop_ro("qid_is_integer", &LetorText::qid_is_integer)
+        .def("scan_all_indices", &LetorText::scan_all_indices,
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("qid_spans",
+             [](const LetorText& t) { return make_spans(t, [&](Span* out) { t.qid_spans(out); }); })
+        .def("doc_id_spans", [](const LetorText& t) {
+            return make_spans(t, [&](Span* out) { t.doc_id_spans(out); });
+        });
+    bind_dense<float>(m, text);
+    bind_dense<double>(m, text);
+    bind_sparse<float, std::int32_t>(m, text);
+    bind_sparse<float, std::int64_t>(m, text);
+    bind_sparse<double, std::int32_t>(m, text);
+    bind_sparse<double, std::int64_t>(m, text);
+}
+
+}  // namespace rankwright

@@ -1,0 +1,226 @@
+#include <nanobind/stl/pair.h>
+
+#include "domination.hpp"
+#include "lambdarank.hpp"
+#include "layers.hpp"
+#include "pairs.hpp"
+#include "python.hpp"
+#include "slam.hpp"
+#include "softmax.hpp"
+
+namespace rankwright {
+
+namespace {
+
+using ValuesAndGrad = std::pair<Result<double>, Result<double>>;
+
+template <class T>
+Result<T> copy_of(const std::vector<T>& values) {
+    return make_array<T>(values.size(),
+                         [&](T* out) { std::copy(values.begin(), values.end(), out); });
+}
+
+// Values by query and the gradient by row; `make_loss(grad)` returns the loss of one query.
+template <class MakeLoss>
+ValuesAndGrad evaluate(std::span<const std::int64_t> indptr, int n_threads,
+                       const MakeLoss& make_loss) {
+    const std::size_t n_queries = indptr.size() - 1, n_rows = indptr.back();
+    auto grad = make_array<double>(n_rows, [](double*) {});
+    auto values = make_array<double>(n_queries, [&](double* out) {
+        each_query_loss(indptr, n_threads, out, [&] { return make_loss(grad.data()); });
+    });
+    return {values, grad};
+}
+
+std::span<const std::int64_t> check_indptr(const In<std::int64_t>& indptr, std::size_t n_rows) {
+    const auto offsets = view(indptr);
+    require(!offsets.empty() && offsets.front() == 0, "indptr must start with 0");
+    require(std::is_sorted(offsets.begin(), offsets.end()), "indptr must not decrease");
+    require(static_cast<std::size_t>(offsets.back()) == n_rows,
+            "indptr must end with the number of rows");
+    return offsets;
+}
+
+// Gradients and hessians by row; `make_terms()` returns a function of (first row, size, grad,
+// hess).
+template <class MakeTerms>
+ValuesAndGrad second_order(std::span<const std::int64_t> indptr, int n_threads,
+                           const MakeTerms& make_terms) {
+    const std::size_t n_rows = indptr.back();
+    auto hess = make_array<double>(n_rows, [](double*) {});
+    std::vector<double> unused(indptr.size() - 1);
+    auto grad = make_array<double>(n_rows, [&](double* out) {
+        each_query_loss(indptr, n_threads, unused.data(), [&] {
+            return [&, terms = make_terms()](std::size_t q) mutable {
+                terms(indptr[q], static_cast<std::size_t>(indptr[q + 1] - indptr[q]),
+                      out + indptr[q], hess.data() + indptr[q]);
+                return 0.0;
+            };
+        });
+    });
+    return {grad, hess};
+}
+
+}  // namespace
+
+void bind_losses(nb::module_& m) {
+    nb::class_<Layers>(m, "Layers", "Documents of each query by increasing label.")
+        .def(
+            "__init__",
+            [](Layers* self, In<double> y, In<std::int64_t> indptr, int n_threads) {
+                const auto offsets = check_indptr(indptr, y.size());
+                nb::gil_scoped_release release;
+                new (self) Layers(view(y), offsets, n_threads);
+            },
+            "y"_a.noconvert(), "indptr"_a.noconvert(), "n_threads"_a)
+        .def_prop_ro("n_layers", [](const Layers& layers) { return layers.labels.size(); })
+        .def_prop_ro(
+            "rows", [](const Layers& layers) { return copy_of(layers.rows); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "begin", [](const Layers& layers) { return copy_of(layers.begin); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "first_layer", [](const Layers& layers) { return copy_of(layers.first_layer); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "labels", [](const Layers& layers) { return copy_of(layers.labels); },
+            nb::rv_policy::move)
+        .def(
+            "slam",
+            [](const Layers& layers, In<double> scores, In<double> v, double margin,
+               int n_threads) {
+                require(scores.size() == layers.rows.size() && v.size() == scores.size(),
+                        "scores and v must have a value for each row");
+                return evaluate(layers.indptr, n_threads, [&](double* grad) {
+                    return [&, grad](std::size_t q) {
+                        return slam(layers, q, view(scores), view(v), margin, grad);
+                    };
+                });
+            },
+            "scores"_a.noconvert(), "v"_a.noconvert(), "margin"_a, "n_threads"_a)
+        .def(
+            "domination",
+            [](const Layers& layers, In<double> margins, double constant, InMatrix<double> between,
+               In<std::int64_t> level, int n_threads) {
+                require(margins.size() == layers.rows.size(),
+                        "margins must have a value for each row");
+                LayerMargins pairs;
+                pairs.constant = constant;
+                if (between.size() > 0) {
+                    const std::size_t n = between.shape(0);
+                    require(between.shape(1) == n, "between must be square");
+                    require(level.size() == layers.labels.size(),
+                            "level must have a value for each layer");
+                    for (const auto l : view(level)) {
+                        require(l >= 0 && static_cast<std::size_t>(l) < n, "level out of range");
+                    }
+                    pairs = {0, {between.data(), n * n}, n, view(level)};
+                }
+                return evaluate(layers.indptr, n_threads, [&](double* grad) {
+                    return DominationLoss(layers, view(margins), pairs, grad);
+                });
+            },
+            "margins"_a.noconvert(), "constant"_a, "between"_a.noconvert(), "level"_a.noconvert(),
+            "n_threads"_a)
+        .def(
+            "rank_hinge",
+            [](const Layers& layers, In<double> scores, int n_threads) {
+                require(scores.size() == layers.rows.size(),
+                        "scores must have a value for each row");
+                return evaluate(layers.indptr, n_threads, [&](double* grad) {
+                    return RankHinge(layers, view(scores), grad);
+                });
+            },
+            "scores"_a.noconvert(), "n_threads"_a)
+        .def(
+            "rank_logistic",
+            [](const Layers& layers, In<double> scores, int n_threads) {
+                require(scores.size() == layers.rows.size(),
+                        "scores must have a value for each row");
+                return evaluate(layers.indptr, n_threads, [&](double* grad) {
+                    return [&, grad](std::size_t q) {
+                        return rank_logistic(layers, q, view(scores), grad);
+                    };
+                });
+            },
+            "scores"_a.noconvert(), "n_threads"_a)
+        .def("pairs", [](const Layers& layers) {
+            return make_array<double>(layers.n_queries(), [&](double* out) {
+                for (std::size_t q = 0; q < layers.n_queries(); ++q)
+                    out[q] = count_pairs(layers, q);
+            });
+        });
+
+    m.def(
+        "softmax_cross_entropy",
+        [](In<double> scores, In<double> phi, In<double> weights, double eps,
+           In<std::int64_t> indptr, int n_threads) {
+            const auto offsets = check_indptr(indptr, scores.size());
+            require(phi.size() == scores.size(), "phi must have a value for each row");
+            require(weights.size() == offsets.size() - 1,
+                    "weights must have a value for each query");
+            return evaluate(offsets, n_threads, [&](double* grad) {
+                return [&, grad](std::size_t q) {
+                    const std::size_t begin = offsets[q], n = offsets[q + 1] - begin;
+                    return softmax_cross_entropy(view(scores).subspan(begin, n),
+                                                 view(phi).subspan(begin, n), weights.data()[q],
+                                                 eps, grad + begin);
+                };
+            });
+        },
+        "scores"_a.noconvert(), "phi"_a.noconvert(), "weights"_a.noconvert(), "eps"_a,
+        "indptr"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "softmax",
+        [](In<double> scores, double eps, In<std::int64_t> indptr, int n_threads) {
+            const auto offsets = check_indptr(indptr, scores.size());
+            return make_array<double>(scores.size(), [&](double* out) {
+                std::vector<double> unused(offsets.size() - 1);
+                each_query_loss(offsets, n_threads, unused.data(), [&] {
+                    return [&](std::size_t q) {
+                        const std::size_t begin = offsets[q], n = offsets[q + 1] - begin;
+                        return n == 0 ? 0.0
+                                      : softmax(view(scores).subspan(begin, n), eps, out + begin);
+                    };
+                });
+            });
+        },
+        "scores"_a.noconvert(), "eps"_a, "indptr"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "neumann_terms",
+        [](In<double> scores, In<double> phi, double eps, In<std::int64_t> indptr, int n_threads) {
+            const auto offsets = check_indptr(indptr, scores.size());
+            require(phi.size() == scores.size(), "phi must have a value for each row");
+            return second_order(offsets, n_threads, [&] {
+                return [&, terms = NeumannTerms()](std::size_t begin, std::size_t n, double* grad,
+                                                   double* hess) mutable {
+                    if (n > 0) {
+                        terms(view(scores).subspan(begin, n), view(phi).subspan(begin, n), eps,
+                              grad, hess);
+                    }
+                };
+            });
+        },
+        "scores"_a.noconvert(), "phi"_a.noconvert(), "eps"_a, "indptr"_a.noconvert(),
+        "n_threads"_a);
+    m.def(
+        "lambdarank",
+        [](In<double> scores, In<double> y, double sigma, std::size_t k, bool norm,
+           In<std::int64_t> indptr, int n_threads) {
+            const auto offsets = check_indptr(indptr, scores.size());
+            require(y.size() == scores.size(), "y must have a value for each row");
+            return second_order(offsets, n_threads, [&] {
+                return [&, terms = LambdaRank(sigma, k, norm)](std::size_t begin, std::size_t n,
+                                                               double* grad, double* hess) mutable {
+                    if (n > 0) {
+                        terms(view(scores).subspan(begin, n), view(y).subspan(begin, n), grad,
+                              hess);
+                    }
+                };
+            });
+        },
+        "scores"_a.noconvert(), "y"_a.noconvert(), "sigma"_a, "k"_a, "norm"_a,
+        "indptr"_a.noconvert(), "n_threads"_a);
+}
+
+}  // namespace rankwright

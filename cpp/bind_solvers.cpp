@@ -1,0 +1,132 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
+#include "coordinate_descent.hpp"
+#include "python.hpp"
+
+namespace rankwright {
+
+namespace {
+
+StepRule parse_step(std::string_view step) {
+    if (step == "newton") return StepRule::newton;
+    if (step == "range") return StepRule::range;
+    require(step == "thesis", "step must be 'newton', 'range' or 'thesis'");
+    return StepRule::thesis;
+}
+
+// What a model is made of; the arrays it looks at are kept alive by the Python caller.
+struct SoftmaxSpec {
+    In<std::int64_t> indptr;
+    In<double> phi, weights;
+
+    SoftmaxModel model() const { return SoftmaxModel(view(indptr), view(phi), view(weights)); }
+};
+struct DominationSpec {
+    const Layers& layers;
+    In<double> weights;
+    double constant;
+    InMatrix<double> between;
+    In<std::int64_t> level;
+
+    DominationModel model() const {
+        std::vector<double> factor{std::exp(constant)};
+        std::size_t n_levels = 0;
+        if (between.size() > 0) {
+            n_levels = between.shape(0);
+            factor.assign(between.data(), between.data() + between.size());
+            for (double& value : factor) value = std::exp(value);
+        }
+        return DominationModel(layers, view(weights), std::move(factor), n_levels, view(level));
+    }
+};
+
+template <class Model, class Columns>
+std::unique_ptr<Descent> make(Model model, Columns X, std::size_t n_features,
+                              std::string_view step) {
+    nb::gil_scoped_release release;
+    return std::make_unique<DescentOf<Model, Columns>>(std::move(model), X, n_features,
+                                                       parse_step(step));
+}
+
+template <class Spec, class Float>
+std::unique_ptr<Descent> dense(const Spec& spec, InMatrix<Float> columns, std::string_view step) {
+    const DenseColumns<Float> X{columns.data(), columns.shape(1)};
+    return make(spec.model(), X, columns.shape(0), step);
+}
+
+template <class Spec, class Float, class Index>
+std::unique_ptr<Descent> sparse(const Spec& spec, In<Float> data, In<Index> indices,
+                                In<Index> indptr, std::string_view step) {
+    require(indptr.size() > 0 && data.size() == indices.size(), "not a CSC matrix");
+    const SparseColumns<Float, Index> X{data.data(), indices.data(), indptr.data()};
+    return make(spec.model(), X, indptr.size() - 1, step);
+}
+
+// The arrays are looked at, not copied: keep_alive ties them to the descent.
+template <class Spec>
+void bind_descents(nb::module_& m) {
+    m.def("dense_descent", &dense<Spec, float>, "spec"_a, "columns"_a.noconvert(), "step"_a,
+          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
+    m.def("dense_descent", &dense<Spec, double>, "spec"_a, "columns"_a.noconvert(), "step"_a,
+          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
+    const auto bind = [&m](auto function) {
+        m.def("sparse_descent", function, "spec"_a, "data"_a.noconvert(), "indices"_a.noconvert(),
+              "indptr"_a.noconvert(), "step"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
+              nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>());
+    };
+    bind(&sparse<Spec, float, std::int32_t>);
+    bind(&sparse<Spec, float, std::int64_t>);
+    bind(&sparse<Spec, double, std::int32_t>);
+    bind(&sparse<Spec, double, std::int64_t>);
+}
+
+}  // namespace
+
+void bind_solvers(nb::module_& m) {
+    nb::class_<SoftmaxSpec>(m, "SoftmaxSpec", "Targets and weights of a softmax cross entropy.")
+        .def(nb::init<In<std::int64_t>, In<double>, In<double>>(), "indptr"_a.noconvert(),
+             "phi"_a.noconvert(), "weights"_a.noconvert());
+    nb::class_<DominationSpec>(m, "DominationSpec",
+                               "Layers, weights and margins of a domination loss.")
+        .def(nb::init<const Layers&, In<double>, double, InMatrix<double>, In<std::int64_t>>(),
+             "layers"_a, "weights"_a.noconvert(), "constant"_a, "between"_a.noconvert(),
+             "level"_a.noconvert(), nb::keep_alive<1, 2>());
+    nb::class_<Descent>(m, "Descent", "Coordinate descent on one loss and matrix.")
+        .def(
+            "start",
+            [](Descent& descent, In<double> scores) {
+                nb::gil_scoped_release release;
+                descent.start(view(scores));
+            },
+            "scores"_a.noconvert())
+        .def("scores",
+             [](const Descent& descent) {
+                 return make_array<double>(descent.scores().size(), [&](double* out) {
+                     std::copy(descent.scores().begin(), descent.scores().end(), out);
+                 });
+             })
+        .def(
+            "sweep",
+            [](Descent& descent, In<std::int64_t> coordinates, double a1, double a2,
+               Out<double> w) {
+                nb::gil_scoped_release release;
+                const SweepResult result = descent.sweep(view(coordinates), a1, a2, w.data());
+                return std::pair(result.violation, result.n_moved);
+            },
+            "coordinates"_a.noconvert(), "a1"_a, "a2"_a, "w"_a.noconvert())
+        .def(
+            "slopes",
+            [](const Descent& descent, In<std::int64_t> coordinates) {
+                return make_array<double>(coordinates.size(), [&](double* out) {
+                    descent.slopes(view(coordinates), out);
+                });
+            },
+            "coordinates"_a.noconvert());
+    bind_descents<SoftmaxSpec>(m);
+    bind_descents<DominationSpec>(m);
+}
+
+}  // namespace rankwright

@@ -1,0 +1,54 @@
+// What the bind_*.cpp files share: array types, and results that Python owns.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string_view.h>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+namespace rankwright {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+
+template <class T>
+std::span<const T> view(const In<T>& array) {
+    return {array.data(), array.size()};
+}
+
+// The kernels trust their callers; these keep a wrong call from the Python side out of memory.
+inline void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+template <class T, class Fill>
+Result<T> make_array(std::size_t size, Fill&& fill) {
+    auto* data = new T[size];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    {
+        nb::gil_scoped_release release;
+        fill(data);
+    }
+    return Result<T>(data, {size}, owner);
+}
+
+void bind_letor(nb::module_& m);
+void bind_metrics(nb::module_& m);
+void bind_losses(nb::module_& m);
+void bind_solvers(nb::module_& m);
+
+}  // namespace rankwright

@@ -1,0 +1,5 @@
+"""``python -m rankwright``."""
+
+from rankwright.cli import main
+
+main()

@@ -1,0 +1,22 @@
+"""Losses in score space, each with what it promises."""
+
+from rankwright.losses.domination import Domination
+from rankwright.losses.lambdarank import Directions, LambdaRank
+from rankwright.losses.loss import Bound, Loss, Prepared
+from rankwright.losses.pairs import RankHinge, RankLogistic
+from rankwright.losses.slam import SLAM
+from rankwright.losses.softmax import XENDCG, ListNet
+
+__all__ = [
+    "SLAM",
+    "XENDCG",
+    "Bound",
+    "Directions",
+    "Domination",
+    "LambdaRank",
+    "ListNet",
+    "Loss",
+    "Prepared",
+    "RankHinge",
+    "RankLogistic",
+]

@@ -1,0 +1,83 @@
+"""LambdaRank: directions without a loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, SupportsIndex
+
+from numpy.typing import ArrayLike
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.losses.loss import check_gain_labels, check_query_data
+from rankwright.threads import n_threads
+
+
+class Directions(Protocol):
+    """What a tree learner can fit without a loss: directions and curvatures."""
+
+    def grad_and_hess(
+        self, scores: Floats, y: Floats, groups: Groups, draw: int = 0
+    ) -> tuple[Floats, Floats]:
+        """Return a gradient-like direction and a positive curvature for each document."""
+        ...
+
+
+@dataclass(frozen=True)
+class LambdaRank:
+    r"""Pushes on pairs, weighted by how much swapping them would change NDCG.
+
+    For each pair with :math:`y_i > y_j`, at least one of them among the first ``k`` ranks,
+
+    .. math::
+        \lambda_{ij} = \frac{\sigma\, |\Delta \mathrm{NDCG}_{ij}|}{1 + e^{\sigma (s_i - s_j)}}
+
+    is subtracted from document :math:`i`'s direction and added to :math:`j`'s. There is no function
+    whose gradient this is, so there is no ``value_and_grad``.
+
+    Parameters
+    ----------
+    sigma : float, default 1.0
+        :math:`\sigma > 0`.
+    k : int, default 30
+        Truncation: ranks of which at least one document of a pair must come.
+    norm : bool, default False
+        LightGBM's ``lambdarank_norm``: divide by :math:`0.01 + |s_i - s_j|`, and rescale each query
+        by :math:`\log_2(1 + \Lambda)/\Lambda`, where :math:`\Lambda` is the sum of its pushes.
+
+    References
+    ----------
+    .. [1] Burges, "From RankNet to LambdaRank to LambdaMART: an overview", 2010.
+    """
+
+    sigma: float = 1.0
+    k: int = 30
+    norm: bool = False
+
+    name: ClassVar[str] = "lambdarank"
+    cost: ClassVar[str] = "O(m k)"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.sigma) and self.sigma > 0):
+            raise ValueError(f"sigma must be a positive number, but is {self.sigma!r}.")
+        whole = isinstance(self.k, SupportsIndex) and not isinstance(self.k, bool)
+        if not whole or self.k < 1:
+            raise ValueError(f"k must be a positive integer, but is {self.k!r}.")
+
+    def grad_and_hess(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        groups: Groups | None = None,
+        draw: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return directions and curvatures of all documents."""
+        labels, values, groups = check_query_data(scores, y, groups)
+        check_gain_labels(labels, "LambdaRank")
+        return _kernels.lambdarank(
+            values, labels, self.sigma, self.k, self.norm, groups.indptr, n_threads(n_jobs)
+        )

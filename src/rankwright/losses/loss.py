@@ -1,0 +1,144 @@
+"""What all losses share: functions of a query's scores and labels, with what they promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats, check_scores, check_y
+from rankwright.metrics.metric import Metric
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A promise that, on every query, ``loss >= lower(y, scores, groups)``.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric that ``lower`` is made of, with pessimistic ties where it has a tie rule.
+    lower : callable
+        ``lower(y, scores, groups)`` gives one value a query.
+    text : str
+        The promise in words.
+    """
+
+    metric: Metric
+    lower: Callable[[Floats, Floats, Groups], Floats]
+    text: str
+
+
+class Prepared(Protocol):
+    """A loss on given labels, ready to be evaluated at many scores."""
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the value of each query and the (sub)gradient of their sum."""
+        ...
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A sum over queries of a function of that query's scores and labels.
+
+    Losses are frozen and stateless. They live in score space: a linear learner multiplies the
+    gradient by the features, a tree learner fits it as it is.
+
+    A loss of your own needs ``value_and_grad`` only; see the guide. Those here implement
+    :meth:`prepare`, and have the rest from this class.
+    """
+
+    name: ClassVar[str]
+    convex: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+    cost: ClassVar[str]
+
+    @property
+    def bound(self) -> Bound | None:
+        """The metric that the loss bounds from above, if it is known to bound one."""
+        return None
+
+    def lipschitz(self, m: int) -> float:
+        """Return a bound on the l1 norm of the score gradient of a query with ``m`` documents."""
+        raise NotImplementedError
+
+    def prepare(
+        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+    ) -> Prepared:
+        """Do once what depends on the labels only; arguments are trusted.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_docs,)
+            Labels, finite float64.
+        groups : Groups
+            Row ranges of the queries.
+        draw : int
+            Number of the random draw, for losses that draw.
+        n_jobs : int, optional
+            Threads.
+        """
+        raise NotImplementedError
+
+    def value_and_grad(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[float, Floats]:
+        """Return the sum over queries and its (sub)gradient with respect to the scores."""
+        values, grad = self._evaluate(scores, y, groups, n_jobs)
+        return math.fsum(values.tolist()), grad
+
+    def per_query(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Return the value of each query."""
+        return self._evaluate(scores, y, groups, n_jobs)[0]
+
+    def _evaluate(
+        self, scores: ArrayLike, y: ArrayLike, groups: Groups | None, n_jobs: int | None
+    ) -> tuple[Floats, Floats]:
+        labels, values, groups = check_query_data(scores, y, groups)
+        return self.prepare(labels, groups, n_jobs=n_jobs).values_and_grad(values)
+
+
+def check_query_data(
+    scores: ArrayLike, y: ArrayLike, groups: Groups | None
+) -> tuple[Floats, Floats, Groups]:
+    """Return labels, scores and groups as arrays that fit together."""
+    labels = check_y(y)
+    values = check_scores(scores, len(labels))
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"scores must be finite, but row {row} is {values[row]}.")
+    groups = Groups.one_query(len(labels)) if groups is None else groups
+    if groups.n_rows != len(labels):
+        raise ValueError(f"groups must cover the {len(labels)} rows, but cover {groups.n_rows}.")
+    return labels, values, groups
+
+
+def check_gain_labels(y: Floats, name: str) -> None:
+    """Raise unless the gains of the labels, 2^y - 1, are finite and not negative."""
+    if len(y) and (y.min() < 0 or y.max() > 1000):
+        raise ValueError(
+            f"{name} needs labels from 0 to 1000, but they go from {y.min():g} to {y.max():g}."
+        )
+
+
+def sum_by_query(values: Floats, groups: Groups) -> Floats:
+    """Sum over the rows of each query."""
+    sums = np.bincount(groups.query_of_rows(), weights=values, minlength=groups.n_queries)
+    return np.asarray(sums, dtype=np.float64)

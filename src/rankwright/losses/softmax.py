@@ -1,0 +1,276 @@
+"""Cross entropy of a target distribution and the softmax of the scores: ListNet and XE-NDCG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups
+from rankwright.data.hashing import combine, mix
+from rankwright.data.validation import Floats
+from rankwright.losses.loss import (
+    Bound,
+    Loss,
+    check_gain_labels,
+    check_query_data,
+    sum_by_query,
+)
+from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.threads import n_threads
+
+Newton = Literal["plain", "exact", "neumann"]
+
+
+class PreparedSoftmax:
+    """Cross entropy with given targets."""
+
+    def __init__(
+        self,
+        phi: Floats,
+        groups: Groups,
+        weights: Floats,
+        eps: float,
+        newton: Newton,
+        threads: int,
+    ) -> None:
+        self.phi, self.groups, self.weights = phi, groups, weights
+        self.eps, self.newton, self.threads = eps, newton, threads
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the value of each query and the gradient."""
+        return _kernels.softmax_cross_entropy(
+            scores, self.phi, self.weights, self.eps, self.groups.indptr, self.threads
+        )
+
+    def probabilities(self, scores: Floats) -> Floats:
+        r"""Return :math:`\rho`."""
+        return _kernels.softmax(scores, self.eps, self.groups.indptr, self.threads)
+
+    def grad_and_hess(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the pair that a tree learner fits, by the ``newton`` rule."""
+        without_target = sum_by_query(self.phi, self.groups) == 0
+        of_row = np.repeat(np.where(without_target, 0.0, self.weights), self.groups.sizes)
+        if self.newton == "neumann":
+            grad, hess = _kernels.neumann_terms(
+                scores, self.phi, self.eps, self.groups.indptr, self.threads
+            )
+            return of_row * grad, of_row * hess
+        grad = self.values_and_grad(scores)[1]
+        rho = self.probabilities(scores)
+        hess = rho if self.newton == "exact" else rho * (1 - rho)
+        return grad, of_row * hess
+
+
+@dataclass(frozen=True)
+class ListNet(Loss):
+    r"""Cross entropy of the softmax of the labels and the softmax of the scores.
+
+    .. math::
+        L(s, y) = -\sum_i \phi_i \log \rho_i, \qquad
+        \phi = \mathrm{softmax}(y), \quad \rho = \mathrm{softmax}(s)
+
+    The gradient is :math:`\rho - \phi`, of l1 norm at most 2.
+
+    References
+    ----------
+    .. [1] Cao, Qin, Liu, Tsai & Li, "Learning to rank: from pairwise approach to listwise
+    approach",
+       ICML 2007.
+
+    Examples
+    --------
+    >>> value, grad = ListNet().value_and_grad([0.0, 0.0], [0, 0])
+    >>> round(value, 6), grad  # log 2
+    (0.693147, array([0., 0.]))
+    """
+
+    name: ClassVar[str] = "listnet"
+    cost: ClassVar[str] = "O(m)"
+
+    def lipschitz(self, m: int) -> float:
+        """Two probability vectors differ by at most 2."""
+        return 2.0
+
+    def prepare(
+        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+    ) -> PreparedSoftmax:
+        """Compute the softmax of the labels."""
+        threads = n_threads(n_jobs)
+        phi = _kernels.softmax(y, 0.0, groups.indptr, threads)
+        return PreparedSoftmax(phi, groups, np.ones(groups.n_queries), 0.0, "plain", threads)
+
+    def grad_and_hess(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        groups: Groups | None = None,
+        draw: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats]:
+        r"""Return :math:`\rho - \phi` and :math:`\rho (1 - \rho)`."""
+        labels, values, groups = check_query_data(scores, y, groups)
+        return self.prepare(labels, groups, n_jobs=n_jobs).grad_and_hess(values)
+
+
+@dataclass(frozen=True)
+class XENDCG(Loss):
+    r"""Cross entropy that bounds NDCG.
+
+    .. math::
+        L(s, y) = -\sum_i \phi_i \log \rho_i, \qquad
+        \phi_i = \frac{2^{y_i} - \gamma_i}{\sum_j 2^{y_j} - \gamma_j}, \quad
+        \rho_i = \frac{e^{s_i}}{\epsilon + \sum_j e^{s_j}}
+
+    with :math:`\gamma_i \in [0, 1]`. With :math:`Z` the best DCG and
+    :math:`S = \sum_j 2^{y_j} - \gamma_j`, on every query
+
+    .. math::
+        L(s, y) \ge \log \frac{S}{Z} - \log\Bigl(\mathrm{NDCG} + \frac{1}{Z}\Bigr)
+
+    with pessimistic ties; for :math:`\gamma = 1` also without the :math:`1/Z` (X1). The first term
+    is never negative; the paper's Theorem 1 drops it. The l1 norm of the gradient :math:`\rho -
+    \phi` is at most 2.
+
+    A query whose target is 0/0 (all labels 0 and :math:`\gamma = 1`) has loss 0.
+
+    Parameters
+    ----------
+    gamma : "random", float in [0, 1] or callable, default "random"
+        :math:`\gamma`: uniform numbers that depend on the seed, the draw, the query's id and the
+        document's position only; one number; or a function from a query's labels to numbers in [0,
+        1].
+    random_state : int, default 0
+        Seed of ``"random"``.
+    newton : {"plain", "exact", "neumann"}, default "plain"
+        What :meth:`grad_and_hess` returns: :math:`(\rho - \phi, \rho (1 - \rho))`;
+        :math:`(\rho - \phi, \rho)`, a majoriser that makes leaf values Newton steps; or the paper's
+        truncated Neumann series, in a form that does not overflow (X4, X5).
+    eps : float, default 0.0
+        :math:`\epsilon \ge 0`.
+    normalize : None or "ideal_dcg", default None
+        ``"ideal_dcg"`` divides each query's loss by :math:`Z`.
+
+    References
+    ----------
+    .. [1] Bruch, "An alternative cross entropy loss for learning-to-rank", equations 7-9, Theorem
+    1.
+
+    Examples
+    --------
+    >>> value, grad = XENDCG(gamma=0.0).value_and_grad([0.0, 0.0], [1, 0])  # phi = (2/3, 1/3)
+    >>> grad.round(4)
+    array([-0.1667,  0.1667])
+    """
+
+    gamma: str | float | Callable[[Floats], Floats] = "random"
+    random_state: int = 0
+    newton: Newton = "plain"
+    eps: float = 0.0
+    normalize: Literal["ideal_dcg"] | None = None
+
+    name: ClassVar[str] = "xendcg"
+    cost: ClassVar[str] = "O(m)"
+
+    def __post_init__(self) -> None:
+        gamma = self.gamma
+        in_range = (
+            isinstance(gamma, int | float) and not isinstance(gamma, bool) and 0 <= gamma <= 1
+        )
+        if not (gamma == "random" or callable(gamma) or in_range):
+            raise ValueError(
+                "gamma must be 'random', a number from 0 to 1, or a function of a query's labels, "
+                f"but is {self.gamma!r}."
+            )
+        if not isinstance(self.random_state, SupportsIndex):
+            raise ValueError(f"random_state must be an integer, but is {self.random_state!r}.")
+        if self.newton not in ("plain", "exact", "neumann"):
+            raise ValueError(
+                f"newton must be 'plain', 'exact' or 'neumann', but is {self.newton!r}."
+            )
+        if not (math.isfinite(self.eps) and self.eps >= 0):
+            raise ValueError(f"eps must be a number >= 0, but is {self.eps!r}.")
+        if self.normalize not in (None, "ideal_dcg"):
+            raise ValueError(f"normalize must be None or 'ideal_dcg', but is {self.normalize!r}.")
+
+    @property
+    def bound(self) -> Bound:
+        """Theorem 1, query by query."""
+        metric = NDCG(ties="worst", empty=0.0)
+
+        def lower(y: Floats, scores: Floats, groups: Groups) -> Floats:
+            _, total = self._targets(y, groups, 0)
+            best = _ideal_dcg(y, groups)
+            ndcg = metric.per_query(y, scores, groups)
+            slack = 0.0 if self.gamma == 1 else 1.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                value = np.log(total / best) - np.log(ndcg + slack / best)
+                if self.normalize == "ideal_dcg":
+                    value = value / best
+            return np.where(best > 0, value, 0.0)
+
+        text = "log(S/Z) - log(ndcg + 1/Z)" if self.gamma != 1 else "log(S/Z) - log(ndcg)"
+        return Bound(metric, lower, text)
+
+    def lipschitz(self, m: int) -> float:
+        """Two probability vectors differ by at most 2."""
+        return 2.0 if self.normalize is None else math.inf
+
+    def draw_gamma(self, y: Floats, groups: Groups, draw: int = 0) -> Floats:
+        r"""Return :math:`\gamma` of every document."""
+        if callable(self.gamma):
+            parts = [np.atleast_1d(self.gamma(y[rows])) for rows in groups]
+            gamma = np.concatenate(parts, dtype=np.float64) if parts else np.empty(0)
+            if gamma.shape != y.shape or not ((gamma >= 0) & (gamma <= 1)).all():
+                raise ValueError("gamma must return one number from 0 to 1 for each label.")
+            return gamma
+        if self.gamma != "random":
+            return np.full(len(y), float(self.gamma))
+        keys = combine(self.random_state, combine(draw, groups.keys))
+        position = np.arange(len(y)) - np.repeat(groups.indptr[:-1], groups.sizes)
+        bits = mix(np.repeat(keys, groups.sizes) + position.astype(np.uint64))
+        uniform: Floats = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return uniform
+
+    def _targets(self, y: Floats, groups: Groups, draw: int) -> tuple[Floats, Floats]:
+        """Return phi, and its normaliser S by query."""
+        check_gain_labels(y, "XENDCG")
+        raw = np.exp2(y) - self.draw_gamma(y, groups, draw)
+        total = sum_by_query(raw, groups)
+        of_row = np.repeat(total, groups.sizes)
+        return np.divide(raw, of_row, out=np.zeros_like(raw), where=of_row > 0), total
+
+    def prepare(
+        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+    ) -> PreparedSoftmax:
+        """Draw gamma and compute the targets."""
+        phi, _ = self._targets(y, groups, draw)
+        weights = np.ones(groups.n_queries)
+        if self.normalize == "ideal_dcg":
+            best = _ideal_dcg(y, groups)
+            weights = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
+        return PreparedSoftmax(phi, groups, weights, self.eps, self.newton, n_threads(n_jobs))
+
+    def grad_and_hess(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        groups: Groups | None = None,
+        draw: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return the pair that a tree learner fits; ``draw`` numbers the boosting iteration."""
+        labels, values, groups = check_query_data(scores, y, groups)
+        return self.prepare(labels, groups, draw=draw, n_jobs=n_jobs).grad_and_hess(values)
+
+
+def _ideal_dcg(y: Floats, groups: Groups) -> Floats:
+    """Return the best DCG of each query: that of the labels as scores."""
+    return DCG(ties="order").per_query(y, y, groups)

@@ -1,0 +1,1 @@
+"""Solvers: functions from an objective to a Solution."""

@@ -1,0 +1,221 @@
+"""Proximal Newton for dense data with few features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from rankwright.data.splits import shuffled_queries
+from rankwright.data.validation import Floats
+from rankwright.penalties import ElasticNet
+from rankwright.solvers.hessian import hessian
+from rankwright.solvers.solution import Callback, Objective, Progress, Solution
+
+# Documents, per feature, whose Hessian is near enough: to begin with, and then to converge with.
+_FEW, _MANY = 100, 256
+
+
+def prox_newton(
+    objective: Objective,
+    start: Floats,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    callback: Callback | None = None,
+) -> Solution:
+    r"""Minimise by Newton steps on the loss, the penalty kept as it is.
+
+    Each iteration minimises
+
+    .. math::
+        g^\top d + \tfrac12 d^\top B d + \Omega(w + d)
+
+    exactly for l2 (a Cholesky factorisation) and by coordinate descent on :math:`B` with l1, then
+    goes as far along :math:`d` as the objective falls enough (Armijo).
+
+    :math:`B` is the Hessian if that is cheap. On large data it is the Hessian of a sample of the
+    queries, with enough documents for its error to be small, corrected by BFGS updates: those bring
+    back what the sample lacks, and an iteration costs two products with X, as one of L-BFGS, of
+    which far fewer are needed. The sample depends on the query ids only.
+
+    Parameters
+    ----------
+    objective : Objective
+        What to minimise; its loss must be Domination, ListNet or XENDCG, its X dense.
+    start : ndarray of shape (n_features,)
+        First weights.
+    tol : float
+        Stop when the largest violation is below ``tol`` times that at weights 0.
+    max_iter : int
+        Iterations.
+    callback : callable, optional
+        Called with :class:`Progress` after each iteration.
+    """
+    penalty, w = objective.penalty, start.astype(np.float64).copy()
+    enough = tol * objective.violation_at_zero()
+    scores = objective.scores(w)
+    value, slope = objective.loss_and_slope(scores)
+    history = [value + penalty.value(w)]
+    gradient = objective.gradient(slope)
+    curvature = _Curvature(objective)
+    stop, n_iter = "max_iter", 0
+    while True:
+        violation = float(penalty.violation(w, gradient).max(initial=0.0))
+        if violation <= enough:
+            stop = "converged"
+            break
+        if n_iter == max_iter:
+            break
+        B = curvature.at(scores, violation)
+        direction = _newton_direction(w, gradient, B, penalty)
+        step = _line_search(objective, w, scores, gradient, direction, history[-1])
+        if step is None and curvature.refine():
+            continue
+        if step is None:
+            stop = "stalled"
+            break
+        moved, scores, value, slope = step
+        history.append(value)
+        new_gradient = objective.gradient(slope)
+        curvature.update(moved - w, new_gradient - gradient)
+        w, gradient = moved, new_gradient
+        n_iter += 1
+        if callback:
+            callback(Progress(n_iter, value, violation, int(np.count_nonzero(w))))
+    return Solution(w, history, violation, objective.gap(w, gradient), n_iter, stop)
+
+
+class _Curvature:
+    """The matrix B: Hessians of samples, BFGS updates in between."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self.order = shuffled_queries(objective.groups, 0)
+        ends = np.cumsum(objective.groups.sizes[self.order])
+        n_rows = len(objective.y)
+        self.sizes = [
+            len(self.order)
+            if factor * objective.n_features >= n_rows
+            else int(np.searchsorted(ends, factor * objective.n_features)) + 1
+            for factor in (_FEW, _MANY)
+        ]
+        self.stage = 0  # index of the sample in use
+        self.uses = 0  # of this stage
+        self.violations: list[float] = []
+        self.B: Floats | None = None
+        self._take(self.sizes[0])
+
+    def _take(self, n_queries: int) -> None:
+        objective = self.objective
+        self.exact = n_queries == len(self.order)
+        queries = np.sort(self.order[:n_queries])
+        self.n_queries = max(n_queries, 1)
+        if self.exact:
+            self.rows: Any = slice(None)
+            self.loss, self.X = objective.prepared, objective.X
+        else:
+            rows, self.loss = objective.part(queries)
+            self.rows, self.X = rows, objective.X[rows]
+
+    def at(self, scores: Floats, violation: float) -> Floats:
+        """Return B at the current scores."""
+        self.violations.append(violation)
+        if self.stage == 0 and self.uses == 3:
+            self.refine()
+        recent = self.violations[-4:]
+        slow = len(recent) == 4 and recent[-1] > recent[0] / 4
+        if self.B is None or self.exact or (self.stage == 0 and self.uses < 3) or slow:
+            H = hessian(self.X, self.loss, scores[self.rows])
+            self.B = H / self.n_queries
+            if slow:
+                self.violations.clear()
+        self.uses += 1
+        return self.B
+
+    def refine(self) -> bool:
+        """Go on to the larger sample; False if there is none."""
+        if self.exact or self.stage == 1:
+            return False
+        self.stage, self.uses, self.B = 1, 0, None
+        self._take(self.sizes[1])
+        return True
+
+    def update(self, moved: Floats, change: Floats) -> None:
+        """BFGS: make B agree with the change of the gradient along the step."""
+        along = float(change @ moved)
+        if self.B is None or self.exact or along <= 0:
+            return
+        pushed = self.B @ moved
+        scale = float(moved @ pushed)
+        if scale > 0:
+            self.B = self.B - np.outer(pushed, pushed / scale) + np.outer(change, change / along)
+
+
+def _line_search(
+    objective: Objective,
+    w: Floats,
+    scores: Floats,
+    gradient: Floats,
+    direction: Floats,
+    value: float,
+) -> tuple[Floats, Floats, float, Floats] | None:
+    """Return new weights, scores, objective and slope; None if nothing is left to gain."""
+    penalty = objective.penalty
+    along = objective.scores(direction)
+    # What the model promises for a full step, without its curvature.
+    promise = float(gradient @ direction) + penalty.value(w + direction) - penalty.value(w)
+    if promise >= 0:
+        return None
+    t = 1.0
+    while t > 1e-8:
+        moved = w + t * direction
+        at = scores + t * along
+        loss, slope = objective.loss_and_slope(at)
+        total = loss + penalty.value(moved)
+        if total <= value + 1e-4 * t * promise:
+            return moved, at, total, slope
+        t /= 2
+    return None
+
+
+def _newton_direction(w: Floats, gradient: Floats, H: Floats, penalty: ElasticNet) -> Floats:
+    diagonal = np.diag(H) + penalty.l2
+    # Rounding must not make a direction of no curvature a direction of negative curvature.
+    floor = 1e-7 * max(float(diagonal.max(initial=0.0)), 1e-300)
+    system = H + np.diag(
+        np.full(len(w), penalty.l2) + np.where(diagonal < floor, floor, 1e-9 * diagonal)
+    )
+    if penalty.l1 == 0:
+        total = gradient + penalty.l2 * w
+        try:
+            factor = scipy.linalg.cho_factor(system)
+            return np.asarray(-scipy.linalg.cho_solve(factor, total), dtype=np.float64)
+        except scipy.linalg.LinAlgError:
+            system[np.diag_indices_from(system)] += floor
+            return np.asarray(-np.linalg.lstsq(system, total)[0], dtype=np.float64)
+    return _coordinate_direction(w, gradient, system, penalty)
+
+
+def _coordinate_direction(
+    w: Floats, gradient: Floats, system: Floats, penalty: ElasticNet, max_sweeps: int = 200
+) -> Floats:
+    """Minimise the quadratic model with l1 by coordinate descent; ``system`` contains l2."""
+    d = np.zeros_like(w)
+    slope = gradient + penalty.l2 * w  # of the smooth part at w + d
+    diagonal = np.diag(system)
+    for _ in range(max_sweeps):
+        largest = 0.0
+        for j in range(len(w)):
+            target = w[j] + d[j] - slope[j] / diagonal[j]
+            threshold = penalty.l1 / diagonal[j]
+            new = np.sign(target) * max(abs(target) - threshold, 0.0) - w[j]
+            change = new - d[j]
+            if change != 0:
+                d[j] = new
+                slope += change * system[:, j]
+                largest = max(largest, abs(change) * np.sqrt(diagonal[j]))
+        if largest <= 1e-10 * (1 + np.sqrt(float(d @ system @ d))):
+            break
+    return d

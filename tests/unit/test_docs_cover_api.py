@@ -1,0 +1,113 @@
+"""The documentation names everything public, and its shell examples are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.rglob("*.md")) if "_build" not in p.parts)]
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platform
+
+
+@pytest.mark.parametrize("package", ["data", "metrics", "evaluation", "exceptions"])
+def test_api_page_names_everything_public(package: str) -> None:
+    module = importlib.import_module(f"rankwright.{package}")
+    page = (DOCS / "api" / f"{package}.md").read_text()
+    listed = re.findall(r"^(?:   |\.\. py:data:: )(\w+)$", page, re.MULTILINE)
+    public = getattr(module, "__all__", [name for name in vars(module) if name.startswith("Data")])
+    assert sorted(listed) == sorted(public)
+
+
+def test_guide_has_a_row_for_each_metric() -> None:
+    from rankwright.metrics import METRICS
+
+    page = (DOCS / "guide" / "metrics.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` `(\w+)` \|", page, re.MULTILINE)
+    assert dict(rows) == {name: kind.__name__ for name, kind in METRICS.items()}
+
+
+def test_guide_names_each_finding_of_the_doctor() -> None:
+    page = (DOCS / "guide" / "data.md").read_text()
+    source = Path(str(importlib.import_module("rankwright.data.doctor").__file__)).read_text()
+    names = set(re.findall(r'Finding\(\s*"(\w+)"', source))
+    assert names == set(re.findall(r"^\| `(\w+_\w+)` \|", page, re.MULTILINE))
+
+
+def test_guide_names_each_command_and_option() -> None:
+    import typer.main
+
+    from rankwright.cli import app
+
+    page = (DOCS / "guide" / "cli.md").read_text()
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"\n## {name}\n" in page
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert not option.startswith("-") or f"`{option}" in page, (name, option)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if _BLOCK.search(p.read_text())], ids=lambda page: page.stem
+)
+def test_console_blocks_show_what_happens(page: Path) -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("polars")
+    text = page.read_text()
+    folder = None
+    names: dict[str, Any] = {"__name__": "__main__"}
+    done = 0
+    for block in _BLOCK.finditer(text):
+        # The Python examples before a block make the files that it uses, in their ``folder``.
+        _run_python(text[done : block.start()], names)
+        done, folder = block.end(), names["folder"]
+        commands, expected = _split(block[1])
+        assert _run_shell(commands, folder) == expected
+
+
+def _run_python(text: str, names: dict[str, Any]) -> None:
+    for example in doctest.DocTestParser().get_examples(text):
+        if example.exc_msg is None:
+            with redirect_stdout(io.StringIO()):
+                exec(compile(example.source, "<docs>", "single"), names)
+
+
+def _split(block: str) -> tuple[list[str], list[str]]:
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    return parts[1::2], [_rounded(output) for output in parts[2::2]]
+
+
+def _run_shell(commands: list[str], folder: str) -> list[str]:
+    """Run commands in one shell; return what each prints."""
+    script = "".join(f"{c}\nstatus=$?; printf '\\0'; (exit $status)\n" for c in commands)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return [_rounded(output) for output in done.stdout.split("\0")[: len(commands)]]
+
+
+def _rounded(text: str) -> str:
+    return _FRACTION.sub(lambda number: f"{float(number[0]):.4g}", text).rstrip("\n")

@@ -1,0 +1,121 @@
+"""What the package shows, and what it costs to load."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import rankwright as rw
+
+HEAVY = {"numpy", "scipy", "sklearn", "lightgbm"}
+PACKAGES = ["rankwright.data", "rankwright.metrics", "rankwright.evaluation"]
+
+
+def test_every_name_resolves() -> None:
+    for name in rw.__all__:
+        assert getattr(rw, name) is not None
+    assert len(set(rw.__all__)) == len(rw.__all__)
+
+
+def test_names_are_those_of_their_packages() -> None:
+    assert rw.Dataset is import_module("rankwright.data").Dataset
+    assert rw.evaluate is import_module("rankwright.evaluation").evaluate
+    assert rw.DataError is import_module("rankwright.exceptions").DataError
+    assert isinstance(rw.metrics, ModuleType)
+
+
+def test_dir_lists_the_names_and_the_version() -> None:
+    assert set(dir(rw)) == {*rw.__all__, "__version__"}
+    assert rw.__version__ == version("rankwright")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'rankwright' has no attribute 'nope'$"):
+        rw.nope  # noqa: B018
+    assert not hasattr(rw, "numpy")
+
+
+def test_a_star_import_gives_all_names() -> None:
+    names: dict[str, Any] = {}
+    exec("from rankwright import *", names)
+    assert set(rw.__all__) <= set(names)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_of_a_package_is_what_it_shows(package: str) -> None:
+    module = import_module(package)
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert set(module.__all__) == public - {"annotations"}
+
+
+def public_objects() -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for package in PACKAGES:
+        module = import_module(package)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                found.append((f"{package}.{name}", value))
+            if inspect.isclass(value):
+                found += [
+                    (f"{package}.{name}.{member}", attribute)
+                    for member, attribute in vars(value).items()
+                    if not member.startswith("_")
+                    and (inspect.isfunction(attribute) or isinstance(attribute, property))
+                ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), public_objects(), ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_everything_public_has_a_docstring(name: str, value: Any) -> None:
+    text = inspect.getdoc(value)
+    assert text, name
+    assert text.splitlines()[0].endswith((".", ":", ")")), text.splitlines()[0]
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import json, sys\n{code}\njson.dump(sorted(sys.modules), sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in json.loads(done.stderr)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import rankwright; dir(rankwright); rankwright.__version__",
+        "from rankwright import DataError",
+        "import rankwright.cli",
+        "import rankwright.cli\nsys.argv = ['rankwright', '--help']\n"
+        "try: rankwright.cli.main()\nexcept SystemExit as end: assert not end.code",
+        "import rankwright.cli\nsys.argv = ['rankwright', 'evaluate', '--help']\n"
+        "try: rankwright.cli.main()\nexcept SystemExit as end: assert not end.code",
+        "import rankwright.cli\nsys.argv = ['rankwright', '--version']\n"
+        "try: rankwright.cli.main()\nexcept SystemExit as end: assert not end.code",
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
+    loaded = loaded_after(code)
+    assert "rankwright" in loaded
+    assert not loaded & HEAVY
+
+
+def test_data_and_metrics_load_neither_scikit_learn_nor_lightgbm() -> None:
+    loaded = loaded_after("import rankwright.data, rankwright.metrics, rankwright.evaluation")
+    assert "numpy" in loaded
+    assert not loaded & {"sklearn", "lightgbm", "typer", "rich", "pandas", "pyarrow", "narwhals"}

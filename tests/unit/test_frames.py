@@ -1,0 +1,370 @@
+"""Data frames, Parquet and CSV."""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+import rankwright as rw
+from rankwright.data import read_frame, write_frame
+from rankwright.exceptions import DataError
+
+frames = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+
+
+def exactly(text: str) -> str:
+    return f"^{re.escape(text)}$"
+
+
+def columns(**others: Any) -> dict[str, Any]:
+    return {"qid": ["b", "a", "b"], "label": [0, 1, 2], "u": [0.5, 1.5, 2.5], **others}
+
+
+@frames
+def test_a_frame_becomes_a_data_set(make: Any) -> None:
+    ds = rw.from_frame(make(columns(v=[3, 4, 5])))
+    assert ds.feature_names == ["u", "v"]
+    assert ds.X.tolist() == [[0.5, 3], [2.5, 5], [1.5, 4]]
+    assert ds.X.dtype == np.float64
+    assert ds.y.tolist() == [0, 2, 1]
+    assert ds.qid.tolist() == ["b", "b", "a"]
+    assert ds.doc_ids is None
+
+
+@frames
+def test_columns_may_have_other_names(make: Any) -> None:
+    frame = make(
+        {"q": [1, 2], "grade": [0.0, 3.0], "name": ["x", "y"], "u": [1.0, 2.0], "v": [5, 6]}
+    )
+    ds = rw.from_frame(frame, label="grade", qid="q", doc_id="name", features=["v", "u"])
+    assert ds.feature_names == ["v", "u"]
+    assert ds.X.tolist() == [[5, 1], [6, 2]]
+    assert ds.doc_ids is not None
+    assert ds.doc_ids.tolist() == ["x", "y"]
+
+
+@frames
+def test_without_qid_there_is_one_query(make: Any) -> None:
+    ds = rw.from_frame(make({"label": [0, 1], "u": [1.0, 2.0]}), qid=None)
+    assert ds.n_queries == 1
+
+
+@frames
+def test_float32_is_kept_if_all_features_have_it(make: Any) -> None:
+    single = np.array([0.1, 0.2, 0.3], dtype=np.float32)
+    ds = rw.from_frame(make({"qid": [1, 1, 2], "label": [0, 1, 2], "u": single}))
+    assert ds.X.dtype == np.float32
+    np.testing.assert_array_equal(ds.X[:, 0], single)
+    mixed = rw.from_frame(make({"qid": [1, 1, 2], "label": [0, 1, 2], "u": single, "v": [1, 2, 3]}))
+    assert mixed.X.dtype == np.float64
+    np.testing.assert_array_equal(mixed.X[:, 0], single.astype(np.float64))
+
+
+@frames
+def test_truth_values_are_numbers(make: Any) -> None:
+    ds = rw.from_frame(make(columns(v=[True, False, True])))
+    assert ds.X[:, 1].tolist() == [1, 1, 0]
+
+
+@frames
+@pytest.mark.parametrize("missing", ["label", "qid", "extra", "docs"])
+def test_missing_columns_are_named(make: Any, missing: str) -> None:
+    table = columns()
+    options: dict[str, Any] = {"features": ["u", "extra"]} if missing == "extra" else {}
+    if missing == "docs":
+        options = {"doc_id": "docs"}
+    table.pop(missing, None)
+    names = ", ".join(repr(name) for name in table)
+    message = f"{missing}: there must be a column {missing!r}, but there are only {names}."
+    with pytest.raises(DataError, match=exactly(message)) as caught:
+        rw.from_frame(make(table), **options)
+    assert caught.value.field == missing
+
+
+def test_a_long_list_of_columns_is_cut() -> None:
+    frame = pl.DataFrame({f"c{j}": [1] for j in range(10)})
+    with pytest.raises(DataError, match=r"'c6', 'c7' and 2 more\.$"):
+        rw.from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    ("make", "type_name"),
+    [(pd.DataFrame, "String"), (pl.DataFrame, "String"), (pa.table, "String")],
+)
+def test_text_is_no_feature(make: Any, type_name: str) -> None:
+    message = (
+        f"v: features must be numbers, but the column has type {type_name}. Drop it, or name the "
+        "features to use."
+    )
+    with pytest.raises(DataError, match=exactly(message)):
+        rw.from_frame(make(columns(v=["1", "2", "3"])))
+    assert rw.from_frame(make(columns(v=["1", "2", "3"])), features=["u"]).n_features == 1
+
+
+@frames
+def test_text_is_no_label(make: Any) -> None:
+    with pytest.raises(
+        DataError, match=r"^y must be numbers, but (holds strings|has dtype <U1)\.$"
+    ):
+        rw.from_frame(make(columns(label=["0", "1", "2"])))
+
+
+@frames
+@pytest.mark.parametrize("values", [[0.5, None, 2.5], [1, None, 3]])
+def test_a_missing_feature_is_nan(make: Any, values: list[Any]) -> None:
+    frame = make(columns(u=values))
+    with pytest.raises(DataError, match=r"^X must be finite, but row 1, column 0 is nan"):
+        rw.from_frame(frame)
+    X = rw.from_frame(frame, allow_nan=True).X
+    assert np.isnan(X[2, 0])
+    assert X[:2, 0].tolist() == [values[0], values[2]]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame(columns(u=[True, None, False])),
+        pa.table(columns(u=[True, None, False])),
+        pd.DataFrame(columns(u=pd.array([True, None, False], dtype="boolean"))),
+        pd.DataFrame(columns(u=pd.array([1, None, 0], dtype="Int64"))),
+    ],
+)
+def test_a_missing_truth_value_or_nullable_integer_is_nan(frame: Any) -> None:
+    X = rw.from_frame(frame, allow_nan=True).X
+    assert X[:2, 0].tolist() == [1, 0]
+    assert np.isnan(X[2, 0])
+
+
+@frames
+def test_missing_labels_and_ids_are_refused(make: Any) -> None:
+    with pytest.raises(DataError, match=exactly("y must be finite, but row 1 is nan.")):
+        rw.from_frame(make(columns(label=[0.0, None, 1.0])))
+    with pytest.raises(DataError, match=r"^qid must be integers or strings, but holds fractions"):
+        rw.from_frame(make(columns(qid=[1, None, 2])))
+    with pytest.raises(DataError, match=r"^qid must be all integers or all strings, but holds "):
+        rw.from_frame(make(columns(qid=["a", None, "b"])))
+    with pytest.raises(DataError, match=r"^doc_ids must be all integers or all strings, but holds"):
+        rw.from_frame(make(columns(d=["a", None, "b"])), doc_id="d")
+
+
+def test_ids_beyond_64_bits_and_categories_become_text() -> None:
+    large = pl.Series([2**63, 2**64 - 1, 2**63], dtype=pl.UInt64)
+    assert rw.from_frame(pl.DataFrame(columns(qid=large))).qid.tolist() == [
+        str(2**63),
+        str(2**63),
+        str(2**64 - 1),
+    ]
+    category = pl.Series(["b", "a", "b"], dtype=pl.Categorical)
+    assert rw.from_frame(pl.DataFrame(columns(qid=category))).qid.tolist() == ["b", "b", "a"]
+
+
+def test_columns_without_text_names_work() -> None:
+    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], 0: [1.0, 2.0], 1: [3.0, 4.0]})
+    ds = rw.from_frame(frame)
+    assert ds.feature_names == ["0", "1"]
+    assert ds.X.tolist() == [[1, 3], [2, 4]]
+
+
+def test_columns_must_have_distinct_names() -> None:
+    frame = pd.DataFrame([[1, 0, 2.0, 3.0]], columns=["qid", "label", "f", "f"])
+    with pytest.raises(DataError, match=r"cannot be used: .*'f' 2 times") as caught:
+        rw.from_frame(frame)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match="feature_names must be distinct, but 'u' occurs twice"):
+        rw.from_frame(pl.DataFrame(columns()), features=["u", "u"])
+
+
+@frames
+def test_a_frame_without_rows_is_refused(make: Any) -> None:
+    with pytest.raises(DataError, match="there must be at least one document, but there is none"):
+        rw.from_frame(make({"qid": [], "label": [], "u": []}))
+
+
+@pytest.mark.parametrize("what", [5, pl.LazyFrame({"label": [1], "qid": [1]})])
+def test_what_is_no_frame_in_memory_is_refused(what: Any) -> None:
+    with pytest.raises(TypeError):
+        rw.from_frame(what)
+
+
+# ---- files ----
+
+
+def example(dtype: Any = np.float64) -> rw.Dataset:
+    X = np.array([[0.1, -2.0, 1e-30], [1 / 3, 0.0, 7.0], [2.5, 1e30, -0.0]], dtype=dtype)
+    return rw.Dataset(X, [0, 2.5, 1], ["b", "a", "b"], ["u", "v", "w"], ["d1", "d2", "d,3"])
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.csv.gz", "x.csv.zst", "x.parquet.gz"])
+def test_files_read_back_to_the_same_data(name: str, tmp_path: Path) -> None:
+    ds = example()
+    write_frame(ds, tmp_path / name)
+    again = read_frame(tmp_path / name, doc_id="doc_id")
+    np.testing.assert_array_equal(again.X, ds.X)
+    assert again.X.dtype == np.float64
+    np.testing.assert_array_equal(again.y, ds.y)
+    assert again.qid.tolist() == ds.qid.tolist()
+    assert again.order.tolist() == ds.order.tolist()
+    assert again.feature_names == ds.feature_names
+    assert again.doc_ids is not None
+    assert ds.doc_ids is not None
+    assert again.doc_ids.tolist() == ds.doc_ids.tolist()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_parquet_keeps_float32_and_csv_its_digits(tmp_path: Path) -> None:
+    ds = example(np.float32)
+    write_frame(ds, tmp_path / "x.parquet")
+    again = rw.read(tmp_path / "x.parquet", doc_id="doc_id")
+    assert again.X.dtype == np.float32
+    np.testing.assert_array_equal(again.X, ds.X)
+    rw.write(ds, tmp_path / "x.csv")
+    text = rw.read(tmp_path / "x.csv", doc_id="doc_id")
+    np.testing.assert_array_equal(text.X.astype(np.float32), ds.X)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_rows_are_written_in_the_order_of_the_input(name: str, tmp_path: Path) -> None:
+    write_frame(example(), tmp_path / name)
+    read = pq.read_table if name.endswith("parquet") else import_module("pyarrow.csv").read_csv
+    table = read(tmp_path / name)
+    assert table.column_names == ["label", "qid", "doc_id", "u", "v", "w"]
+    assert table["qid"].to_pylist() == ["b", "a", "b"]
+    assert table["label"].to_pylist() == [0, 2.5, 1]
+    assert table["doc_id"].to_pylist() == ["d1", "d2", "d,3"]
+
+
+def test_columns_may_be_written_under_other_names(tmp_path: Path) -> None:
+    write_frame(example(), tmp_path / "x.parquet", label="y", qid="q", doc_id="d")
+    again = read_frame(tmp_path / "x.parquet", label="y", qid="q", doc_id="d")
+    assert again.feature_names == ["u", "v", "w"]
+
+
+def test_features_without_names_are_numbered_and_sparse_ones_filled(tmp_path: Path) -> None:
+    ds = rw.Dataset(sp.csr_array(np.eye(2)), [0, 1], [7, 8])
+    rw.write(ds, tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_text() == '"label","qid","f1","f2"\n0,7,1,0\n1,8,0,1\n'
+
+
+@pytest.mark.parametrize("name", ["label", "qid", "doc_id"])
+def test_a_feature_may_not_take_the_place_of_another_column(name: str, tmp_path: Path) -> None:
+    ds = rw.Dataset([[1.0, 2.0]], [0], feature_names=["u", name])
+    path = tmp_path / "x.csv"
+    with pytest.raises(DataError, match=exactly(f"{path}: features must not be named {name!r}.")):
+        write_frame(ds, path)
+    assert not path.exists()
+    options: dict[str, Any] = {name: "other"}
+    write_frame(ds, path, **options)
+    assert read_frame(path, **({} if name == "doc_id" else options)).n_docs == 1
+
+
+@frames
+def test_a_column_called_doc_id_holds_document_ids(make: Any) -> None:
+    ds = rw.from_frame(make(columns(doc_id=["x", "y", "z"])))
+    assert ds.feature_names == ["u"]
+    assert ds.doc_ids is not None
+    assert ds.doc_ids.tolist() == ["x", "z", "y"]
+    feature = rw.from_frame(make(columns(doc_id=[7, 8, 9])), features=["doc_id"])
+    assert feature.doc_ids is None
+    assert feature.X[:, 0].tolist() == [7, 9, 8]
+
+
+def test_compressed_csv_is_recognised_by_content(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(gzip.compress(b"label,qid,f\n1,2,3\n"))
+    assert rw.read(path).X.tolist() == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.csv", b"", "is not a readable csv file: "),
+        ("x.csv", b"label,qid,f\n1,2\n", "is not a readable csv file: "),
+        ("x.csv", b"label,qid,f\n", "there must be at least one document, but there is none."),
+        ("x.csv", b"label,qid,f,f\n1,2,3,4\n", "cannot be used: "),
+        ("x.csv", b"label,qid,f\n1,2,\n1,2,3\n", "X must be finite, but row 0, column 0 is nan."),
+        ("x.csv", b"label,qid,f\nhigh,2,1\n", "y must be numbers, but holds strings."),
+        ("x.csv.gz", gzip.compress(b"label,qid,f\n" * 9)[:-9], "is damaged or cut short ("),
+        ("x.parquet", b"", "is not a readable parquet file: "),
+        ("x.parquet", b"no parquet at all", "is not a readable parquet file: "),
+    ],
+)
+def test_bad_files_give_one_line_with_the_path(
+    name: str, content: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"^{re.escape(f'{path}: {message}')}") as caught:
+        rw.read(path)
+    assert caught.value.path == str(path)
+    assert "\n" not in str(caught.value)
+    assert not str(caught.value).endswith("..")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.csv.gz", "x.parquet.gz"])
+def test_a_file_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    with pytest.raises(DataError, match=exactly(f"{path}: there is no such file.")):
+        rw.read(path)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").mkdir()
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(DataError):
+        rw.read(tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="must be a file, but is a folder"):
+        rw.read(tmp_path / "x.csv")
+
+
+# ---- without the extra ----
+
+
+@pytest.mark.parametrize("package", ["narwhals", "pyarrow"])
+def test_a_missing_package_is_named_in_one_line(
+    package: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "x.csv").write_text("label,qid,f\n1,2,3\n")
+    write_frame(example(), tmp_path / "x.parquet")
+    frame = pl.DataFrame(columns())
+    real_import = builtins.__import__
+
+    def refuse(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.partition(".")[0] == package:
+            raise ImportError(f"No module named {name!r}")
+        return real_import(name, *args, **kwargs)
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    message = f"data frames, Parquet and CSV need {package}: pip install 'rankwright[frames]'"
+    for name in ("x.csv", "x.parquet"):
+        with pytest.raises(ImportError, match=exactly(message)):
+            rw.read(tmp_path / name)
+    if package == "narwhals":
+        with pytest.raises(ImportError, match=exactly(message)):
+            rw.from_frame(frame)
+    else:
+        with pytest.raises(ImportError, match=exactly(message)):
+            write_frame(example(), tmp_path / "y.csv")
+        assert not (tmp_path / "y.csv").exists()
+
+
+def test_ids_in_csv_keep_their_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("qid,label,f\n001,1,0.5\n1,0,0.25\n")
+    assert read_frame(path).qid.tolist() == ["001", "1"]
+    path.write_text("qid,label,f\n2,1,0.5\n1,0,0.25\n")
+    assert read_frame(path).qid.tolist() == [2, 1]
