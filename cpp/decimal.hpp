@@ -57,6 +57,9 @@ inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
                                           1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+inline constexpr std::uint64_t kIntegerPowers[] = {1,      10,      100,      1000,     10000,
+                                                   100000, 1000000, 10000000, 100000000};
+
 // Power of ten of the leading digit of a decimal, saturated; tells overflow from underflow.
 inline long decimal_magnitude(const char* p, const char* end) {
     constexpr long limit = 1000000;
@@ -138,6 +141,50 @@ const char* read_special(const char* p, Float& value) {
     return end;
 }
 
+// mantissa / 10^n, correctly rounded, for mantissa < 10^15 and n <= 8.
+template <class Float>
+inline Float scale_down(std::uint64_t mantissa, int n) {
+    if constexpr (std::is_same_v<Float, float>) {
+        // A product is sooner there than a quotient. It may be off by two units of the last place
+        // of a double, which matters for a float only near the midpoint of two of them: there,
+        // divide.
+        constexpr double powers[] = {1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+        const double product = static_cast<double>(mantissa) * powers[n];
+        const auto dropped = std::bit_cast<std::uint64_t>(product) & 0x1FFFFFFFu;
+        if (dropped - (0x10000000u - 4) > 8) [[likely]]
+            return static_cast<float>(product);
+    }
+    return static_cast<Float>(static_cast<double>(mantissa) / kPowersOfTen[n]);
+}
+
+// Reads "[-]digits[.digits] " with at most 7 and 8 digits and a blank behind; returns the position
+// behind the blank, or nullptr if the text is anything else.
+template <class Float>
+inline const char* read_plain(const char* p, Float& value) {
+    const bool negative = *p == '-';
+    p += negative;
+    // The whole part is short and costs least digit by digit; the fraction is long.
+    const char* begin = p;
+    std::uint64_t mantissa = 0;
+    for (unsigned digit; (digit = static_cast<unsigned char>(*p - '0')) < 10; ++p) {
+        mantissa = 10 * mantissa + digit;
+    }
+    if (p == begin || p - begin > 7) return nullptr;
+    if (*p == ' ') {
+        const auto whole = static_cast<Float>(static_cast<std::int64_t>(mantissa));
+        value = negative ? -whole : whole;
+        return p + 1;
+    }
+    if (*p != '.') return nullptr;
+    const std::uint64_t word = load8(++p);
+    const int n = count_digits(word);
+    if (n == 0 || p[n] != ' ') return nullptr;
+    mantissa = mantissa * kIntegerPowers[n] + digits_value(word, n);
+    const Float scaled = scale_down<Float>(mantissa, n);
+    value = negative ? -scaled : scaled;
+    return p + n + 1;
+}
+
 // Reads one number at p into value; returns its end, or nullptr if there is no number.
 // At least kPadding bytes behind the text must be readable, and the text must end in a non-digit.
 template <class Float>
@@ -147,26 +194,22 @@ inline const char* read_number(const char* p, Float& value) {
     p += negative || *p == '+';
     const char* begin = p;
 
-    std::uint64_t word = load8(p);
-    const int n_whole = count_digits(word);
+    const int n_whole = count_digits(load8(p));
     if (n_whole > 0 && n_whole < 8) [[likely]] {
-        std::uint64_t mantissa = digits_value(word, n_whole);
+        std::uint64_t mantissa = digits_value(load8(p), n_whole);
         p += n_whole;
         int n_fraction = 0;
         if (*p == '.') {
-            word = load8(++p);
+            const std::uint64_t word = load8(++p);
             n_fraction = count_digits(word);
             if (n_fraction > 0) {
-                // At most 7 + 8 digits: below 2^53.
-                mantissa = mantissa * static_cast<std::uint64_t>(kPowersOfTen[n_fraction]) +
-                           digits_value(word, n_fraction);
+                mantissa = mantissa * kIntegerPowers[n_fraction] + digits_value(word, n_fraction);
             }
             p += n_fraction;
         }
         if (!is_digit(*p) && (*p | 0x20) != 'e') [[likely]] {
-            double wide = static_cast<double>(mantissa) / kPowersOfTen[n_fraction];
-            if (negative) wide = -wide;
-            value = static_cast<Float>(wide);
+            value = scale_down<Float>(mantissa, n_fraction);
+            if (negative) value = -value;
             return p;
         }
     }

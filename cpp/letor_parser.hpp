@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -81,6 +82,21 @@ inline const char* next_line(const char* p, const char* end) {
     const void* newline = std::memchr(p, '\n', end - p);
     return newline ? static_cast<const char*>(newline) + 1 : end;
 }
+// How often c occurs. Bytes are counted in bytes as long as they cannot overflow: std::count widens
+// every comparison to 64 bits.
+inline std::int64_t count_char(const char* p, const char* end, char c) {
+    constexpr std::ptrdiff_t width = 16;
+    std::int64_t total = 0;
+    while (end - p >= width) {
+        std::array<std::uint8_t, width> lanes{};
+        for (auto n = std::min<std::ptrdiff_t>((end - p) / width, 255); n > 0; --n, p += width) {
+            for (std::ptrdiff_t i = 0; i < width; ++i) lanes[i] += p[i] == c;
+        }
+        total += std::accumulate(lanes.begin(), lanes.end(), std::int64_t(0));
+    }
+    return total + std::count(p, end, c);
+}
+
 inline bool starts_with_qid(const char* p) { return std::memcmp(p, "qid:", 4) == 0; }
 
 // Reads an index and its colon; returns the position behind them, or nullptr.
@@ -113,6 +129,10 @@ class DenseSink {
         next_ = 0;
     }
     void restart_row() { next_ = 0; }
+
+    // Where the next columns go, one after the other; `advance` tells how many were written.
+    Float* next() { return row_ + next_; }
+    void advance(std::int64_t n) { next_ += n; }
 };
 
 template <class Float, class Index>
@@ -149,6 +169,8 @@ class IndexTexts {
     struct Text {
         std::uint64_t word = 1, mask = 0;  // matches nothing
         int length = 0;
+
+        int match(const char* p) const { return (load8(p) & mask) == word ? length : 0; }
     };
     std::vector<Text> texts_;
 
@@ -167,9 +189,30 @@ class IndexTexts {
         }
     }
     // Length of the text of feature `column` if p starts with it, else 0.
-    int match(const char* p, std::int64_t column) const {
-        const Text& t = texts_[std::min<std::size_t>(column, texts_.size() - 1)];
-        return (load8(p) & t.mask) == t.word ? t.length : 0;
+    int match(const char* p, std::int64_t column) const { return at(column).match(p); }
+
+    // Reads entries "index:value " as long as they are plain and list every feature from `column`
+    // on, into out; returns how many, and moves p behind them. This is nearly all of a dense file,
+    // and has nothing to do but find digits.
+    template <class Float>
+    std::int64_t read_run(const char*& p, std::int64_t column, Float* out) const {
+        const Text* text = &at(column);
+        Float* const begin = out;
+        const char* here = p;
+        while (const int length = text->match(here)) {
+            const char* next = read_plain(here + length, *out);
+            if (!next) break;
+            here = next;
+            ++out;
+            ++text;
+        }
+        p = here;
+        return out - begin;
+    }
+
+  private:
+    const Text& at(std::int64_t column) const {
+        return texts_[std::min<std::size_t>(column, texts_.size() - 1)];
     }
 };
 
@@ -320,7 +363,7 @@ class LetorText {
             p = letor::skip_blanks(letor::skip_token(p));
         }
         if (p >= end || letor::is_line_end(*p)) return;
-        chunk.n_entries += std::count(p, end, ':');
+        chunk.n_entries += letor::count_char(p, end, ':');
         if (every_index) {
             for (; p < end && !letor::is_line_end(*p); p = letor::skip_blanks(letor::skip_token(p)))
                 note(p);
@@ -402,6 +445,13 @@ class LetorText {
         bool increasing = true;
         for (;;) {
             p = letor::skip_blanks(p);
+            if constexpr (requires { sink.next(); }) {
+                if (increasing) {
+                    const std::int64_t n = texts.read_run(p, expected, sink.next());
+                    sink.advance(n);
+                    expected += n;
+                }
+            }
             if (letor::is_line_end(*p)) break;
             const char* entry = p;
             std::int64_t column = expected;

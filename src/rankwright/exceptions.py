@@ -6,6 +6,7 @@
       DataError          a file or array that cannot be used; knows path, line and field
     UserWarning
       DataWarning        usable, but probably not what was meant
+      ConvergenceWarning a solver that stopped before its tolerance was met
 """
 
 from __future__ import annotations
@@ -50,3 +51,7 @@ class DataError(ValueError):
 
 class DataWarning(UserWarning):
     """Input that can be used, but probably is not what was meant."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before its tolerance was met."""

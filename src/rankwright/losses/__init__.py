@@ -3,11 +3,13 @@
 from rankwright.losses.domination import Domination
 from rankwright.losses.lambdarank import Directions, LambdaRank
 from rankwright.losses.loss import Bound, Loss, Prepared
+from rankwright.losses.names import LOSSES, from_name
 from rankwright.losses.pairs import RankHinge, RankLogistic
 from rankwright.losses.slam import SLAM
 from rankwright.losses.softmax import XENDCG, ListNet
 
 __all__ = [
+    "LOSSES",
     "SLAM",
     "XENDCG",
     "Bound",
@@ -19,4 +21,5 @@ __all__ = [
     "Prepared",
     "RankHinge",
     "RankLogistic",
+    "from_name",
 ]

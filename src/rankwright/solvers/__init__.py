@@ -1,1 +1,20 @@
 """Solvers: functions from an objective to a Solution."""
+
+from rankwright.solvers.bundle import bundle
+from rankwright.solvers.coordinate_descent import coordinate_descent
+from rankwright.solvers.lbfgs import lbfgs
+from rankwright.solvers.minimize import choose_solver, minimize
+from rankwright.solvers.prox_newton import prox_newton
+from rankwright.solvers.solution import Objective, Progress, Solution
+
+__all__ = [
+    "Objective",
+    "Progress",
+    "Solution",
+    "bundle",
+    "choose_solver",
+    "coordinate_descent",
+    "lbfgs",
+    "minimize",
+    "prox_newton",
+]

@@ -1,0 +1,69 @@
+"""What estimators share: scikit-learn's validation, and queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwright.data.groups import Groups, Ints, gather
+from rankwright.data.validation import Floats, Matrix, check_qid
+from rankwright.metrics.dcg import NDCG
+
+SCORE_METRIC = NDCG(k=10)
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """Training data, gathered by query."""
+
+    X: Matrix
+    y: Floats
+    groups: Groups
+    order: Ints | None  # input row of each row; None if nothing moved
+
+
+def check_ranking_data(estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None) -> RankingData:
+    """Validate what ``fit`` was given, and bring the rows of each query together.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``.
+    """
+    matrix, labels = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=[np.float32, np.float64],
+        order="C",
+        y_numeric=True,
+    )
+    labels = np.asarray(labels, dtype=np.float64)
+    ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))
+    order, groups = gather(ids)
+    if sp.issparse(matrix):
+        matrix = sp.csr_array(matrix)
+    if order is not None:
+        matrix, labels = matrix[order], labels[order]
+    return RankingData(matrix, labels, groups, order)
+
+
+def check_features(estimator: Any, X: Any) -> Matrix:
+    """Validate what ``predict`` was given."""
+    check_is_fitted(estimator)
+    return validate_data(
+        estimator, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=False
+    )
+
+
+def mean_ndcg(scores: Floats, y: ArrayLike, qid: ArrayLike | None) -> float:
+    """Return mean NDCG@10, the ``score`` of every ranker; higher is better."""
+    labels = np.asarray(y, dtype=np.float64)
+    ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))
+    order, groups = gather(ids)
+    if order is not None:
+        labels, scores = labels[order], scores[order]
+    return SCORE_METRIC.mean(labels, scores, groups)

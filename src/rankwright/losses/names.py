@@ -1,0 +1,36 @@
+"""Losses by name, for the command line and for parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rankwright.losses.domination import Domination
+from rankwright.losses.loss import Loss
+from rankwright.losses.pairs import RankHinge, RankLogistic
+from rankwright.losses.slam import SLAM
+from rankwright.losses.softmax import XENDCG, ListNet
+
+LOSSES: dict[str, Callable[[], Loss]] = {
+    "xendcg": XENDCG,
+    "listnet": ListNet,
+    "domination": Domination,
+    "slam": SLAM,
+    "slam-map": lambda: SLAM("map"),
+    "rank_hinge": RankHinge,
+    "rank_logistic": RankLogistic,
+}
+
+
+def from_name(loss: str | Loss) -> Loss:
+    """Return the loss of a name; a loss is returned as it is.
+
+    >>> from_name("slam-map")
+    SLAM(metric='map', margin=1.0, threshold=1.0)
+    """
+    if not isinstance(loss, str):
+        if not hasattr(loss, "value_and_grad"):
+            raise TypeError(f"loss must be a name or have value_and_grad, but is {loss!r}.")
+        return loss
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, but is {loss!r}.")
+    return LOSSES[loss]()
