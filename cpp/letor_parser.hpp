@@ -450,6 +450,7 @@ class LetorText {
                     const std::int64_t n = texts.read_run(p, expected, sink.next());
                     sink.advance(n);
                     expected += n;
+                    p = letor::skip_blanks(p);
                 }
             }
             if (letor::is_line_end(*p)) break;
