@@ -25,7 +25,7 @@ def run(quick: bool = False) -> None:
     (folder / "table.md").write_text(text)
     print(text)
     if not quick and README.exists():
-        _replace_part(README, text)
+        _replace_part(README, _table(records, only_bars=True))
 
 
 def _replace_part(path: Path, text: str) -> None:
@@ -36,14 +36,15 @@ def _replace_part(path: Path, text: str) -> None:
         path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
-def _table(records: list[dict[str, Any]]) -> str:
+def _table(records: list[dict[str, Any]], *, only_bars: bool = False) -> str:
+    """Make the table; ``only_bars`` leaves out the rows that have nothing to reach."""
     rows = [
         "| Task | rankwright | Peer | Its result | Ratio (95 % interval) | Bar |",
         "|---|--:|---|--:|--:|---|",
     ]
     for record in records:
-        rows += _speed_rows(record)
-        rows += _memory_rows(record)
+        found = _speed_rows(record) + _memory_rows(record)
+        rows += [row for row in found if not (only_bars and row.endswith("|  |"))]
     return "\n".join([*rows, "", *_footer(records)]) + "\n"
 
 
@@ -96,7 +97,7 @@ def _footer(records: list[dict[str, Any]]) -> list[str]:
         f"with a bootstrap interval over the rounds. Other processes used {foreign:.2f} cores on "
         "average in the task they disturbed most."
         f"{busy if foreign > QUIET_CORES else ''} Methods and all rounds: "
-        "`benchmarks/results/*.json`."
+        "`benchmarks/results/`."
     ]
 
 

@@ -197,14 +197,18 @@ class ExpectedReciprocalRank {
     std::vector<double> means_, q_;
     Reciprocals reciprocals_;
 
+    // Up to here, e_t of all documents costs less than the places of those with p > 0.
+    static constexpr std::size_t kSmallBlock = 32;
+
     // e_0 .. e_most of the values q, by adding one value at a time:
     // e_t <- (1 - t/(n+1)) e_t + t/(n+1) q e_{t-1}.
     void subset_means(std::span<const double> q, std::size_t most) {
+        const auto reciprocal = reciprocals_.up_to(q.size());
         means_.assign(most + 1, 0.0);
         means_[0] = 1;
         for (std::size_t n = 0; n < q.size(); ++n) {
             for (std::size_t t = std::min(n + 1, most); t > 0; --t) {
-                const double share = static_cast<double>(t) / static_cast<double>(n + 1);
+                const double share = static_cast<double>(t) * reciprocal[n];
                 means_[t] = (1 - share) * means_[t] + share * q[n] * means_[t - 1];
             }
         }
@@ -247,7 +251,7 @@ class ExpectedReciprocalRank {
 
     double operator()(const RankedQuery& query, const Gain& gain) {
         const std::size_t depth = depth_of(k_, query.size());
-        const auto reciprocal = reciprocals_.up_to(depth);
+        const auto reciprocal = reciprocals_.up_to(query.size());
         double sum = 0, going_on = 1;
         bool relevant = false;
         std::vector<double>& q = q_;
@@ -263,11 +267,23 @@ class ExpectedReciprocalRank {
                 continue;
             }
             q.clear();
+            const bool small = end - begin <= kSmallBlock;
             double product = 1, largest = 0;
             for (std::size_t r = begin; r < end; ++r) {
                 const double p = gain(query.labels[r]) * scale_;
-                if (p > 0) q.push_back(1 - p);
+                if (p > 0 || small) q.push_back(1 - p);
                 product *= 1 - p;
+            }
+            if (small) {
+                // All documents are taken together: the t-th of them stands at the t-th place.
+                const std::size_t n = std::min(end, depth) - begin;
+                subset_means(q, n);
+                for (std::size_t t = 1; t <= n; ++t) {
+                    sum += going_on * (means_[t - 1] - means_[t]) / static_cast<double>(begin + t);
+                }
+                going_on *= product;
+                begin = end;
+                continue;
             }
             for (const double value : q) largest = std::max(largest, value);
             // e_t <= largest^t: beyond `most` nothing is left to stop.

@@ -9,10 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwright import data, evaluation, metrics
+    from rankwright import data, evaluation, losses, metrics, theory
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Evaluation, evaluate
-    from rankwright.exceptions import DataError, DataWarning
+    from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
+    from rankwright.linear import LinearRanker
+    from rankwright.persistence import load, save
 
 __version__ = "0.1.0"
 
@@ -27,24 +29,34 @@ _WHERE = {
     "write_letor": "rankwright.data",
     "Evaluation": "rankwright.evaluation",
     "evaluate": "rankwright.evaluation",
+    "LinearRanker": "rankwright.linear",
+    "load": "rankwright.persistence",
+    "save": "rankwright.persistence",
+    "ConvergenceWarning": "rankwright.exceptions",
     "DataError": "rankwright.exceptions",
     "DataWarning": "rankwright.exceptions",
 }
-_PACKAGES = ("data", "evaluation", "metrics")
+_PACKAGES = ("data", "evaluation", "losses", "metrics", "theory")
 
 __all__ = [
+    "ConvergenceWarning",
     "DataError",
     "DataWarning",
     "Dataset",
     "Evaluation",
+    "LinearRanker",
     "data",
     "evaluate",
     "evaluation",
     "from_frame",
+    "load",
+    "losses",
     "metrics",
     "rank",
     "read",
+    "save",
     "stream",
+    "theory",
     "top_k",
     "write",
     "write_letor",

@@ -1,4 +1,4 @@
-"""The command line: ``rankwright info|convert|evaluate``.
+"""The command line: ``rankwright info|convert|train|predict|evaluate|bounds``.
 
 Exit codes: 0 for success, 1 for a check that failed, 2 for bad input. Bad input ends in one line on
 standard error, never in a traceback.
@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from rankwright.cli import convert, evaluate, info
+from rankwright.cli import convert, evaluate, info, predict, train
 
 app = typer.Typer(
     name="rankwright",
@@ -35,6 +35,8 @@ def _version(
 
 app.command("info")(info.info)
 app.command("convert")(convert.convert)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 
 

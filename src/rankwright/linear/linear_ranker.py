@@ -127,6 +127,11 @@ class LinearRanker(BaseEstimator):
         """
         return self._fit(check_ranking_data(self, X, y, qid))
 
+    def fit_dataset(self, dataset: Dataset, callback: Callback | None = None) -> LinearRanker:
+        """Learn from a data set; ``callback`` is called with the solver's progress."""
+        data = check_ranking_data(self, dataset.X, dataset.y, dataset.qid)
+        return self._fit(data, callback)
+
     def _fit(self, data: RankingData, callback: Callback | None = None) -> LinearRanker:
         scaled, scale = self._scaled(data.X)
         penalty = ElasticNet.from_name(self.penalty, self.alpha, self.l1_ratio)

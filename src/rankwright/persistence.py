@@ -1,0 +1,359 @@
+"""Models as files that hold no code.
+
+A ``.rw`` file is a ZIP archive without compression: ``header.json`` with the class, its parameters
+and what is fitted, then one ``.npy`` for each fitted array. Equal models give equal bytes. Reading
+trusts nothing: classes, losses and attributes come from lists, and every size is compared with that
+of the file before anything of that size is made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+import re
+import struct
+import zipfile
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwright import __version__, losses
+from rankwright.data.files import PathLike, write_atomically
+from rankwright.exceptions import DataError
+from rankwright.losses import Loss
+
+FORMAT = 1
+_CLASSES = {"LinearRanker": "rankwright.linear"}
+_LOSSES: dict[str, type[Loss]] = {
+    name: value
+    for name, value in vars(losses).items()
+    if isinstance(value, type) and issubclass(value, Loss) and value is not Loss
+}
+_HEADER = "header.json"
+_KEYS = {"format": int, "library": str, "class": str, "params": dict, "fitted": dict, "arrays": list}
+_ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
+_NOT_FINITE = ("inf", "-inf", "nan")
+
+_MAX_HEADER = 16 << 20
+_MAX_NPY_HEADER = 256
+_MAX_DIRECTORY = 1 << 16
+_UTF8 = 0x800  # the one flag of an entry that may be set
+_END = struct.Struct("<4s4H2LH")  # end of the archive: magic, ..., size and offset of the directory
+_END64 = 20  # bytes of what precedes it in archives of more than 4 GiB
+_BROKEN = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OverflowError, struct.error)
+
+
+def save(model: Any, path: PathLike) -> None:
+    """Write a fitted model to a file.
+
+    Parameters
+    ----------
+    model : LinearRanker
+        A fitted model. Its parameters must be plain values or losses of :mod:`rankwright.losses`;
+        functions and classes of your own are a TypeError, because the file holds no code.
+    path : str or path-like
+        Usually ``*.rw``. It appears only when it is complete.
+
+    Examples
+    --------
+    >>> import tempfile, rankwright as rw
+    >>> X, y, qid = [[0.0], [1.0], [3.0]], [0, 1, 2], [7, 7, 7]
+    >>> model = rw.LinearRanker("listnet").fit(X, y, qid)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rw.save(model, f"{folder}/model.rw")
+    ...     again = rw.load(f"{folder}/model.rw")
+    >>> (again.predict(X) == model.predict(X)).all()
+    np.True_
+    """
+    kind = type(model)
+    if kind.__name__ not in _CLASSES or kind is not _class(kind.__name__):
+        raise TypeError(
+            f"model must be one of {', '.join(_CLASSES)}, "
+            f"but is a {kind.__module__}.{kind.__qualname__}."
+        )
+    check_is_fitted(model, msg="%(name)s must be fitted before it is saved.")
+    if Path(path).suffix.lower() in (".gz", ".zst"):
+        raise ValueError(f"a model file is not compressed: name it *.rw, not {Path(path).name!r}.")
+    content = _pack(model)
+    _unpack(io.BytesIO(content))  # what could not be loaded is not written
+    with write_atomically(path) as out:
+        out.write(content)
+
+
+def load(path: PathLike) -> Any:
+    """Read a model that :func:`save` wrote.
+
+    It is safe on files from strangers: nothing in them is run, and no more memory is taken than a
+    small multiple of the file. Whatever is wrong with the file is a
+    :class:`~rankwright.exceptions.DataError`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return _unpack(stream)
+    except DataError as error:
+        raise DataError(error.message, path=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}.", path=path) from None
+
+
+# ---- writing ----
+
+
+def _pack(model: Any) -> bytes:
+    fitted, arrays = _fitted(model)
+    params = model.get_params(deep=False)
+    header = {
+        "format": FORMAT,
+        "library": __version__,
+        "class": type(model).__name__,
+        "params": {name: _encode(params[name], name) for name in sorted(params)},
+        "fitted": {name: _encode(value, name) for name, value in fitted.items()},
+        "arrays": list(arrays),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        _add(archive, _HEADER, json.dumps(header, indent=1, allow_nan=False).encode())
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            npy.write_array(content, array, version=(1, 0), allow_pickle=False)
+            _add(archive, f"{name}.npy", content.getvalue())
+    return buffer.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.create_system = 3  # or it would tell the platform
+    entry.external_attr = 0o644 << 16
+    archive.writestr(entry, content)
+
+
+def _fitted(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the fitted attributes by name: values for the header, and arrays."""
+    fitted, arrays = {}, {}
+    for name, value in sorted(vars(model).items()):
+        if not _ATTRIBUTE.fullmatch(name):
+            continue
+        if name == "feature_names_in_":
+            fitted[name] = [str(feature) for feature in value]
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
+            arrays[name] = value
+        else:
+            fitted[name] = value
+    return fitted, arrays
+
+
+def _encode(value: Any, name: str) -> Any:
+    """Return a value as JSON can hold it; what it cannot hold is an object with a tag."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(float(value))}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [_encode(item, name) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": _encode(list(value), name)}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return {"array": _encode(value.tolist(), name)}
+    if type(value) in _LOSSES.values():
+        params = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        encoded = {key: _encode(item, f"{name}.{key}") for key, item in params.items()}
+        return {"loss": type(value).__name__, "params": encoded}
+    raise TypeError(
+        f"{name} must be a number, a text, an array or a loss of rankwright.losses to be saved, but "
+        f"is a {type(value).__name__}. A model file holds no code: choose a value, or pickle the "
+        "model."
+    )
+
+
+# ---- reading ----
+
+
+def _unpack(stream: IO[bytes]) -> Any:
+    size = stream.seek(0, io.SEEK_END)
+    _check_ends(stream, size)
+    try:
+        archive = zipfile.ZipFile(stream)
+    except _BROKEN:
+        raise DataError("is damaged or cut short.") from None
+    with archive:
+        _check_entries(archive.infolist(), size)
+        header = _header(archive)
+        wanted = [_HEADER, *(f"{name}.npy" for name in header["arrays"])]
+        if sorted(archive.namelist()) != sorted(wanted):
+            raise DataError(f"must hold {_short(wanted)}, but holds {_short(archive.namelist())}.")
+        arrays = {name: _array(archive, f"{name}.npy") for name in header["arrays"]}
+    return _restore(header, arrays)
+
+
+def _check_ends(stream: IO[bytes], size: int) -> None:
+    """Raise unless the file begins and ends as our archives do, with a directory that is small."""
+    stream.seek(0)
+    if stream.read(4) != b"PK\x03\x04":
+        raise DataError("is not a rankwright model.")
+    stream.seek(max(size - _END64 - _END.size, 0))
+    before, end = stream.read(_END64), stream.read(_END.size)
+    if len(end) < _END.size or not end.startswith(b"PK\x05\x06"):
+        raise DataError("is damaged or cut short.")
+    n_bytes, offset, _ = _END.unpack(end)[-3:]
+    # A second, 64-bit end would win over this one.
+    if offset + n_bytes + _END.size != size or before.startswith(b"PK\x06\x07"):
+        raise DataError("is damaged or cut short.")
+    if n_bytes > _MAX_DIRECTORY:
+        raise DataError("is not a rankwright model: it holds too many entries.")
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
+    for entry in entries:
+        packed = entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size
+        if packed or entry.flag_bits & ~_UTF8:
+            raise DataError(
+                f"is not a rankwright model: {_short(entry.filename)} is compressed or encrypted."
+            )
+    if sum(entry.file_size for entry in entries) > size:
+        raise DataError("is damaged: its entries are larger than the file.")
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        return archive.read(name)
+    except _BROKEN:
+        raise DataError(f"is damaged: {_short(name)} cannot be read.") from None
+
+
+def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
+    if _HEADER not in archive.namelist():
+        raise DataError(f"is not a rankwright model: it holds no {_HEADER}.")
+    if archive.getinfo(_HEADER).file_size > _MAX_HEADER:
+        raise DataError(f"{_HEADER} must be at most {_MAX_HEADER >> 20} MiB.")
+    try:
+        header = json.loads(_content(archive, _HEADER), parse_constant=_refuse)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        raise DataError(f"{_HEADER} is not JSON.") from None
+    if not isinstance(header, dict) or "format" not in header:
+        raise DataError(f"is not a rankwright model: {_HEADER} has no format version.")
+    if type(header["format"]) is not int or header["format"] != FORMAT:
+        raise DataError(
+            f"has format version {_short(header['format'])}, but rankwright {__version__} reads "
+            f"version {FORMAT}."
+        )
+    if {key: type(value) for key, value in header.items()} != _KEYS:
+        raise DataError(f"{_HEADER} must hold {', '.join(_KEYS)}.")
+    return header
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """Return an array; its size is known to be right before it is made."""
+    content = _content(archive, name)
+    stream = io.BytesIO(content)
+    try:
+        if npy.read_magic(stream) != (1, 0):
+            raise ValueError
+        shape, fortran, dtype = npy.read_array_header_1_0(stream, max_header_size=_MAX_NPY_HEADER)
+    except Exception:  # a header is a Python literal, and can fail in more ways than numpy names
+        raise DataError(f"{name} is not an array in NumPy's format 1.0.") from None
+    if dtype.kind not in "fiu" or dtype.itemsize > 8:
+        raise DataError(f"{name} must hold numbers, but its type is {_short(dtype.str)}.")
+    n_bytes = len(content) - stream.tell()
+    possible = len(shape) <= 32 and min(shape, default=1) > 0
+    if not possible or math.prod(shape) * dtype.itemsize != n_bytes:
+        raise DataError(f"{name} holds {n_bytes} bytes, which is not {dtype} of shape {shape}.")
+    order = "F" if fortran else "C"
+    array: NDArray[Any] = np.ndarray(shape, dtype, content, stream.tell(), order=order)
+    return array.astype(dtype.newbyteorder("="))
+
+
+def _restore(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    name = header["class"]
+    if name not in _CLASSES:
+        raise DataError(f"class must be one of {', '.join(_CLASSES)}, but is {_short(name)}.")
+    kind = _class(name)
+    try:
+        params = {key: _decode(value) for key, value in header["params"].items()}
+        fitted = {key: _decode(value) for key, value in header["fitted"].items()}
+    except RecursionError:
+        raise DataError(f"{_HEADER} is nested too deeply.") from None
+    model = _make(kind, params, list(kind().get_params()))
+    for key, value in {**fitted, **arrays}.items():
+        if not _ATTRIBUTE.fullmatch(key) or hasattr(kind, key):
+            raise DataError(f"{name} has no fitted attribute {_short(key)}.")
+        setattr(model, key, value)
+    _check_fitted(model)
+    return model
+
+
+def _decode(value: Any) -> Any:
+    """Undo :func:`_encode`."""
+    if isinstance(value, list):
+        return [_decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    match list(value.items()):
+        case [("float", text)] if text in _NOT_FINITE:
+            return float(text)
+        case [("tuple", list(items))]:
+            return tuple(_decode(items))
+        case [("array", items)]:
+            return _make(np.array, {"object": _decode(items), "dtype": np.float64})
+        case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
+            fields = [f.name for f in dataclasses.fields(_LOSSES[name])]
+            return _make(_LOSSES[name], {k: _decode(v) for k, v in params.items()}, fields)
+    raise DataError(f"{_HEADER} holds a value of unknown kind: {_short(value)}.")
+
+
+def _make(kind: Any, params: dict[str, Any], known: Collection[str] | None = None) -> Any:
+    """Call a class with parameters that it knows."""
+    for key in params:
+        if known is not None and key not in known:
+            raise DataError(f"{kind.__name__} has no parameter {_short(key)}.")
+    try:
+        return kind(**params)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        text = " ".join(str(error).split())
+        raise DataError(f"{kind.__name__} cannot be made: {text:.200}") from None
+
+
+def _check_fitted(model: Any) -> None:
+    """Raise unless the weights fit the features."""
+    n = getattr(model, "n_features_in_", None)
+    coef = getattr(model, "coef_", None)
+    if type(n) is not int:
+        raise DataError(f"n_features_in_ must be an integer, but is {_short(n)}.")
+    if not isinstance(coef, np.ndarray) or coef.dtype != np.float64 or coef.shape != (n,):
+        raise DataError(f"coef_ must be a vector of {n} float64, one for each feature.")
+    if not np.isfinite(coef).all():
+        raise DataError("coef_ must be finite.")
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return
+    if not isinstance(names, list) or {type(name) for name in names} != {str} or len(names) != n:
+        raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
+    model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _class(name: str) -> Any:
+    return getattr(import_module(_CLASSES[name]), name)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{constant} is not JSON", constant, 0)
+
+
+def _short(value: object) -> str:
+    """Return a value from a file on one line of harmless characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

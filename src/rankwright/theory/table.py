@@ -1,0 +1,95 @@
+"""The losses side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rankwright.losses import LOSSES, Loss, from_name
+
+_SIZES = (10, 1000)
+
+
+@dataclass(frozen=True)
+class LossFacts:
+    r"""What a loss says of itself.
+
+    Attributes
+    ----------
+    name : str
+        Its name in ``LinearRanker``, or the loss as text.
+    promise : str
+        What it bounds from above, in words; empty if nothing.
+    gradient : dict of int to float
+        By number of documents, the bound on :math:`\|\nabla_s L\|_1`; infinite if none is known.
+    convex, smooth : bool
+        Whether it is; a loss that is not smooth has kinks.
+    cost : str
+        Time of one evaluation on a query of m documents.
+    """
+
+    name: str
+    promise: str
+    gradient: dict[int, float]
+    convex: bool
+    smooth: bool
+    cost: str
+
+    @property
+    def shape(self) -> str:
+        """Convexity and smoothness in words."""
+        return f"{'' if self.convex else 'not '}convex, {'smooth' if self.smooth else 'kinks'}"
+
+
+class LossTable(list[LossFacts]):
+    """A list of :class:`LossFacts` that prints as a table."""
+
+    def __str__(self) -> str:
+        header = ["loss", "is at least", *(f"|grad|, m={m}" for m in _SIZES), "shape", "cost"]
+        rows = [
+            [
+                facts.name,
+                facts.promise or "-",
+                *(f"{facts.gradient[m]:g}" for m in _SIZES),
+                facts.shape,
+                facts.cost,
+            ]
+            for facts in self
+        ]
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = (
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in [header, *rows]
+        )
+        return "\n".join(lines)
+
+
+def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
+    r"""Return promise, :math:`\|\nabla_s L\|_1`, shape and cost of losses.
+
+    Parameters
+    ----------
+    losses : iterable of str or Loss, optional
+        Names or losses; by default every name there is.
+
+    Examples
+    --------
+    >>> print(loss_table(["slam", "rank_hinge"]))
+    loss        is at least                        |grad|, m=10  |grad|, m=1000  ...
+    slam        1 (1 - ndcg)                       2             2               ...
+    rank_hinge  1 x the number of misordered pairs 50            500000          ...
+    """
+    return LossTable(_facts(loss) for loss in (LOSSES if losses is None else losses))
+
+
+def _facts(named: str | Loss) -> LossFacts:
+    loss = from_name(named)
+    bound = loss.bound
+    return LossFacts(
+        name=named if isinstance(named, str) else repr(named),
+        promise="" if bound is None else bound.text,
+        gradient={m: loss.lipschitz(m) for m in _SIZES},
+        convex=loss.convex,
+        smooth=loss.smooth,
+        cost=loss.cost,
+    )
