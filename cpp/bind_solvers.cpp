@@ -32,14 +32,9 @@ struct DominationSpec {
     In<std::int64_t> level;
 
     DominationModel model() const {
-        std::vector<double> factor{std::exp(constant)};
-        std::size_t n_levels = 0;
-        if (between.size() > 0) {
-            n_levels = between.shape(0);
-            factor.assign(between.data(), between.data() + between.size());
-            for (double& value : factor) value = std::exp(value);
-        }
-        return DominationModel(layers, view(weights), std::move(factor), n_levels, view(level));
+        const LayerMargins margins{
+            constant, {between.data(), between.size()}, between.shape(0), view(level)};
+        return DominationModel(layers, view(weights), margins);
     }
 };
 

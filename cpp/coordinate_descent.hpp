@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "domination.hpp"
 #include "layers.hpp"
 #include "parallel.hpp"
 
@@ -70,6 +71,8 @@ struct CurvatureBound {
 
 // e^{m - reference} stays a number: beyond this lead a document's terms are 0 to all digits anyway.
 inline constexpr double kLargestLead = 600;
+// Margins below this would make 1 / Z, to the third power, too large.
+inline constexpr double kLowestMargin = -200;
 // A sum of exponentials that has fallen to this share of its largest value has lost three digits,
 // and a lead this large may hide the rest of the query: then the query is summed afresh.
 inline constexpr double kSmallestShare = 1e-3, kRefreshLead = 300;
@@ -161,19 +164,22 @@ class SoftmaxModel {
 class DominationModel {
     const Layers& layers_;
     std::span<const double> weights_;
+    LayerMargins between_;
+    double highest_margin_, lowest_margin_;
     std::vector<double> factor_;  // e^{Delta}, by pair of levels; one entry if constant
-    std::size_t n_levels_;
-    std::span<const std::int64_t> level_;
     std::vector<std::int32_t> layer_;   // of each row
     std::vector<double> sum_;           // S, by layer
     std::vector<double> z_;             // Z, by layer
     std::vector<double> r1_, r2_, r3_;  // sums over a layer of u, u^2, u^3 with u = 1 / (Z + e^m)
     std::vector<double> drift_;         // of Z since r was summed afresh, relative
     std::vector<double> reference_, largest_z_, n_dominating_;
+    // Queries whose exponentials are too far apart for one reference, and their score gradients.
+    std::vector<char> far_;
+    std::vector<double> gradient_;
     mutable std::vector<double> first_, second_, nz1_, nz2_;
 
     double factor(std::size_t k, std::size_t l) const {
-        return factor_.size() == 1 ? factor_[0] : factor_[level_[k] * n_levels_ + level_[l]];
+        return factor_.size() == 1 ? factor_[0] : factor_[between_.level[k] * between_.n_levels + between_.level[l]];
     }
     // sum over the layers below k of their factor times values; `running` is the sum without
     // factors.
@@ -183,6 +189,36 @@ class DominationModel {
         double total = 0;
         for (std::size_t l = first; l < k; ++l) total += factor(k, l) * values[l - offset];
         return total;
+    }
+    void find_margins() {
+        factor_.assign(between_.matrix.begin(), between_.matrix.end());
+        for (double& value : factor_) value = std::exp(value);
+        // Only pairs of an upper and a lower level matter.
+        highest_margin_ = -std::numeric_limits<double>::infinity();
+        lowest_margin_ = std::numeric_limits<double>::infinity();
+        for (std::size_t k = 0; k < between_.n_levels; ++k) {
+            for (std::size_t l = 0; l < k; ++l) {
+                const double margin = between_.matrix[k * between_.n_levels + l];
+                highest_margin_ = std::max(highest_margin_, margin);
+                lowest_margin_ = std::min(lowest_margin_, margin);
+            }
+        }
+    }
+    // In place of the curvature of a far query stands its bound, which is a majoriser as well.
+    template <class Columns>
+    void add_far_slope(const Columns& X, std::size_t r, std::size_t q, std::size_t begin,
+                       std::size_t end, Slope& total) const {
+        const bool all = end - begin == query_size(q);
+        double low = all ? std::numeric_limits<double>::infinity() : 0.0, high = -low;
+        double gradient = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            const double x = X.value(r, i);
+            gradient += x * gradient_[X.row(r, i)];
+            low = std::min(low, x);
+            high = std::max(high, x);
+        }
+        total.gradient += weights_[q] * gradient;
+        total.curvature += n_terms(q) * (high - low) * (high - low) / 4;
     }
     void sum_reciprocals(std::size_t k) {
         double a = 0, b = 0, c = 0;
@@ -202,14 +238,14 @@ class DominationModel {
     std::vector<std::int32_t> query;
     std::vector<double> scores, e;  // scores are m, the margin shift included
 
-    DominationModel(const Layers& layers, std::span<const double> weights,
-                    std::vector<double> factor, std::size_t n_levels,
-                    std::span<const std::int64_t> level)
+    DominationModel(const Layers& layers, std::span<const double> weights, LayerMargins between)
         : layers_(layers),
           weights_(weights),
-          factor_(std::move(factor)),
-          n_levels_(n_levels),
-          level_(level) {
+          between_(between),
+          highest_margin_(between.constant),
+          lowest_margin_(between.constant),
+          factor_{std::exp(between.constant)} {
+        if (between.by_pair()) find_margins();
         const std::size_t n = layers.rows.size(), n_layers = layers.labels.size();
         layer_.resize(n);
         query.resize(n);
@@ -217,6 +253,8 @@ class DominationModel {
         for (auto* v : {&sum_, &z_, &r1_, &r2_, &r3_, &drift_, &largest_z_})
             v->assign(n_layers, 0.0);
         reference_.resize(layers.n_queries());
+        far_.assign(layers.n_queries(), 0);
+        gradient_.resize(n);
         n_dominating_.assign(layers.n_queries(), 0.0);
         std::size_t deepest = 0;
         for (std::size_t q = 0; q < layers.n_queries(); ++q) {
@@ -234,14 +272,23 @@ class DominationModel {
     }
 
     // The reference is the best score of the lowest layer, so that every Z is at least about 1:
-    // only the ratios of Z and e^m matter, and a document far above the rest has u = 0, as it
-    // should.
+    // only the ratios of Z and e^m matter, and a document of the top layer far above the rest has
+    // u = 0, as it should. One of a layer between them is in Z too, and may not be cut off: then
+    // the query is evaluated in logarithms.
     void refresh(std::size_t q) {
         const auto first = layers_.first_layer[q], last = layers_.first_layer[q + 1];
         if (first == last) return;
-        double highest = -std::numeric_limits<double>::infinity(), running = 0;
+        double highest = -std::numeric_limits<double>::infinity(), running = 0, lead = 0;
         for (const auto row : layers_.rows_of(first)) highest = std::max(highest, scores[row]);
         reference_[q] = highest;
+        for (auto l = first + 1; l + 1 < last; ++l) {
+            for (const auto row : layers_.rows_of(l)) lead = std::max(lead, scores[row] - highest);
+        }
+        far_[q] = lead + highest_margin_ > kRefreshLead || lowest_margin_ < kLowestMargin;
+        if (far_[q]) {
+            DominationLoss(layers_, scores, between_, gradient_.data())(q);
+            return;
+        }
         for (auto l = first; l < last; ++l) {
             sum_[l] = 0;
             for (const auto row : layers_.rows_of(l))
@@ -269,6 +316,7 @@ class DominationModel {
         each_run(X, r, query, [&](std::size_t q, std::size_t begin, std::size_t end) {
             const std::size_t first = layers_.first_layer[q], last = layers_.first_layer[q + 1];
             if (last - first < 2 || weights_[q] == 0) return;
+            if (far_[q]) return add_far_slope(X, r, q, begin, end, total);
             std::fill_n(first_.begin(), last - first, 0.0);
             std::fill_n(second_.begin(), last - first, 0.0);
             for (std::size_t i = begin; i < end; ++i) {
@@ -305,6 +353,11 @@ class DominationModel {
     void move(const Columns& X, std::size_t r, double step) {
         each_run(X, r, query, [&](std::size_t q, std::size_t begin, std::size_t end) {
             const std::size_t first = layers_.first_layer[q], last = layers_.first_layer[q + 1];
+            if (far_[q]) {
+                for (std::size_t i = begin; i < end; ++i)
+                    scores[X.row(r, i)] += step * X.value(r, i);
+                return refresh(q);
+            }
             bool again = false;
             // Out with the moving documents' old terms, their layers' sums on the way.
             for (std::size_t i = begin; i < end; ++i) {
@@ -320,7 +373,7 @@ class DominationModel {
                 const double lead = scores[row] - reference_[q], grown = relative_exp(lead);
                 sum_[k] += grown - e[row];
                 e[row] = grown;
-                again |= k == first && lead > kRefreshLead;
+                again |= (k == first || k + 1 < last) && lead + highest_margin_ > kRefreshLead;
             }
             double running = 0;
             for (std::size_t k = first; k < last; ++k) {

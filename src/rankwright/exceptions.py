@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 
+__all__ = ["ConvergenceWarning", "DataError", "DataWarning"]
+
 
 class DataError(ValueError):
     """Input that cannot be used.

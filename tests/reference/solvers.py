@@ -102,7 +102,7 @@ def hinge_optimum(hinges: Sequence[Hinge], n_features: int, l1: float, l2: float
     weights = np.array([hinge.weight for hinge in hinges])
     owner = np.repeat(np.arange(n), [len(hinge.directions) for hinge in hinges])
     directions = np.concatenate([hinge.directions for hinge in hinges])
-    margins = np.array([hinges[i].margin for i in owner])
+    margins = np.array([hinges[i].margin for i in owner.tolist()])
     # directions @ (u - v) - slack[owner] <= -margin
     slacks = np.zeros((len(owner), n))
     slacks[np.arange(len(owner)), owner] = 1
@@ -165,7 +165,7 @@ class ThesisDescent:
         self.margin = np.zeros(len(self.X))
 
     def loss(self) -> float:
-        """The loss at the weights, whatever the algorithm believes the margins to be."""
+        """Return the loss at the weights, whatever the algorithm believes the margins to be."""
         m = self.X @ self.w
         highest = m[~self.positive].max()
         log_z = highest + np.log(np.exp(m[~self.positive] - highest).sum())

@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from rankwright.cli import convert, evaluate, info, predict, train
+from rankwright.cli import bounds, convert, evaluate, info, predict, train
 
 app = typer.Typer(
     name="rankwright",
@@ -38,6 +38,7 @@ app.command("convert")(convert.convert)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("bounds")(bounds.bounds)
 
 
 def main() -> None:

@@ -12,7 +12,9 @@ from rankwright.cli.terminal import DataFile, Jobs, Label, Qid, doing, read_data
 def predict(
     model: Annotated[str, typer.Argument(help="The model file (*.rw).")],
     data: DataFile,
-    out: Annotated[str, typer.Option("--out", "-o", help="Where to write; - is standard output.")] = "-",
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="Where to write; - is standard output.")
+    ] = "-",
     label: Label = "label",
     qid: Qid = "qid",
     jobs: Jobs = None,

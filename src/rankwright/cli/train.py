@@ -71,7 +71,10 @@ def train(
         with doing("Choosing alpha by 5 query folds"):
             choice = choose_alpha(ranker, dataset)
         ranker.set_params(alpha=choice.alpha)
-        typer.echo(f"alpha {choice.alpha:g}: mean NDCG@10 {choice.ndcg.max():.4f} on left-out queries", err=True)
+        typer.echo(
+            f"alpha {choice.alpha:g}: mean NDCG@10 {choice.ndcg.max():.4f} on left-out queries",
+            err=True,
+        )
     with progress_bar() as callback:
         ranker.fit_dataset(dataset, callback)
     save(ranker, out)
@@ -109,7 +112,7 @@ def _number(alpha: str) -> float:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """Show objective, features in use and violation: a live line on a terminal, plain lines when piped."""
+    """Show how a fit goes on: a live line on a terminal, plain lines when piped."""
     if sys.stderr.isatty():
         from rich.console import Console
 

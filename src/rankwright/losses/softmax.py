@@ -80,7 +80,7 @@ class ListNet(Loss):
     References
     ----------
     .. [1] Cao, Qin, Liu, Tsai & Li, "Learning to rank: from pairwise approach to listwise
-    approach",
+       approach",
        ICML 2007.
 
     Examples
@@ -160,7 +160,7 @@ class XENDCG(Loss):
     References
     ----------
     .. [1] Bruch, "An alternative cross entropy loss for learning-to-rank", equations 7-9, Theorem
-    1.
+       1.
 
     Examples
     --------

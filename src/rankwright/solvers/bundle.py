@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.optimize
 
 from rankwright.data.validation import Floats
 from rankwright.penalties import ElasticNet
@@ -28,13 +29,12 @@ def bundle(
     .. math::
         m(w) = \max_i \{a_i^\top w + b_i\} + \Omega(w)
 
-    bounds the objective from below, and the difference of the best objective found and the model's
-    minimum bounds how far that is from optimal. Each iteration minimises the model (through its dual, a
-    concave problem on a simplex), looks for the best point between there and the best so far, and adds the
-    plane at a point a little beyond.
-
-    Without an l2 penalty the model is kept in place by a proximal term around the best point. The gap is
-    then that of the regularised model and not a certificate; it is reported as infinite.
+    bounds the objective from below. Each iteration minimises the model plus a proximal term around
+    the best point (through its dual, a concave problem on a simplex), looks for the best point
+    between there and the best so far, and adds the planes there and at a point a little beyond.
+    When the proximal model has nothing left to gain, the model alone gives a lower bound of the
+    objective, and with it the gap; this needs an l2 penalty, without which the gap is reported as
+    infinite.
 
     Parameters
     ----------
@@ -60,22 +60,31 @@ def bundle(
     model = _Model(penalty, objective.n_features)
     model.add(objective.gradient(slope), loss, best)
     model.keep_near(best, _first_curvature(model.planes[0], best_value))
-    stop, gap, n_iter = "max_iter", math.inf, 0
+    stop, gap, certified, n_iter = "max_iter", math.inf, math.inf, 0
     while n_iter < max_iter:
-        trial, lower = model.minimise(enough)
+        # The model's minimum need not be known better than what it is needed for.
+        trial, lower = model.minimise(max(0.1 * enough, 0.02 * min(gap, best_value)), model.mu)
         gap = best_value - lower
         if gap <= enough:
-            stop = "converged"
-            break
+            if penalty.l2 == 0:
+                stop = "converged"
+                break
+            # Without the proximal term the model bounds the objective everywhere.
+            trial, lower = model.minimise(0.1 * enough, 0.0)
+            certified = best_value - lower
+            if certified <= enough or penalty.l1 > 0:
+                stop = "converged"
+                break
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
-        improved = value < best_value - 1e-3 * gap
         if value < best_value:
+            if value < best_value - 0.3 * gap:
+                model.loosen(0.5)  # what the model promises, it keeps
             best, best_value = best + t * (trial - best), value
             best_scores = best_scores + t * (scores - best_scores)
             model.keep_near(best, None)
-        elif not improved:
+        else:
             model.tighten()
         history.append(best_value)
         # A plane a little beyond the best point tells more than one at a distant trial.
@@ -85,7 +94,6 @@ def bundle(
             model.add(objective.gradient(slope), loss, w)
         if callback:
             callback(Progress(n_iter, best_value, gap, int(np.count_nonzero(best))))
-    certified = gap if penalty.l2 > 0 else math.inf
     return Solution(best, history, gap, certified, n_iter, stop)
 
 
@@ -97,7 +105,7 @@ def _first_curvature(plane: Floats, value: float) -> float:
 def _between(
     objective: Objective, best: Floats, best_scores: Floats, trial: Floats, scores: Floats
 ) -> tuple[float, float]:
-    """Return the best point of the segment from best to trial, and its objective (golden section)."""
+    """Return the best point between best and trial, and its objective (golden section)."""
     penalty, golden = objective.penalty, (math.sqrt(5) - 1) / 2
 
     def value(t: float) -> float:
@@ -122,10 +130,10 @@ def _between(
 class _Model:
     r"""The planes, and the dual of minimising their maximum plus a penalty.
 
-    The dual of :math:`\min_w \max_i (a_i w + b_i) + \Omega(w) + \frac{\mu}{2} |w - c|^2` over the weights
-    :math:`\lambda` of the planes is concave, its gradient :math:`b + A w(\lambda)` where
-    :math:`w(\lambda)` is a soft threshold. Weight is moved from the worst plane that has any to the best, as
-    far as the curvature allows.
+    The dual of :math:`\min_w \max_i (a_i w + b_i) + \Omega(w) + \frac{\mu}{2} |w - c|^2` over the
+    weights :math:`\lambda` of the planes is concave, its gradient :math:`b + A w(\lambda)` where
+    :math:`w(\lambda)` is a soft threshold. Weight is moved from the worst plane that has any to the
+    best, as far as the curvature allows.
     """
 
     def __init__(self, penalty: ElasticNet, n_features: int) -> None:
@@ -150,46 +158,91 @@ class _Model:
             self.weights = self.weights[keep] / self.weights[keep].sum()
 
     def keep_near(self, centre: Floats, mu: float | None) -> None:
-        """Centre the proximal term, which is there only without an l2 penalty."""
+        """Centre the proximal term."""
         self.centre = centre
-        if mu is not None and self.penalty.l2 == 0:
+        if mu is not None:
             self.mu = mu
 
     def tighten(self) -> None:
         """Trust the model less far from the centre."""
         self.mu *= 1.5
 
-    def minimise(self, enough: float) -> tuple[Floats, float]:
-        """Return the model's minimiser and its minimum, the latter within a tenth of ``enough``."""
+    def loosen(self, factor: float) -> None:
+        """Trust the model farther from the centre."""
+        self.mu *= factor
+
+    def excess(self, value: float) -> float:
+        """Estimate how far ``value``, the objective at the centre, is from its minimum without l2.
+
+        The mean of the planes by their weights is below the loss everywhere, most so where the
+        minimiser is far away: with l1 its length is at most ``value / l1``, without it is taken to
+        be no farther from the centre than twice the centre's length.
+        """
+        pulled = self.weights @ np.array(self.planes)
+        height = float(self.weights @ np.array(self.offsets))
+        if self.penalty.l1 > 0:
+            steepest = float(np.abs(pulled).max(initial=0.0)) - self.penalty.l1
+            return value - height + value / self.penalty.l1 * max(steepest, 0.0)
+        reach = 2 * float(np.linalg.norm(pulled) * np.linalg.norm(self.centre))
+        return value - height - float(pulled @ self.centre) + reach
+
+    def minimise(self, tol: float, mu: float) -> tuple[Floats, float]:
+        """Return the minimiser of the model with proximal weight ``mu``, and a lower bound.
+
+        The bound is within ``tol`` of the minimum, or as near as some thousand steps come.
+        """
         A, b = np.array(self.planes), np.array(self.offsets)
-        l1, curvature = self.penalty.l1, self.penalty.l2 + self.mu
-        weights = self.weights
+        curvature = self.penalty.l2 + mu
+        gram = A @ A.T / curvature
+        if self.penalty.l1 == 0:
+            weights = _minimise_on_simplex(gram, b + mu / curvature * (A @ self.centre))
+        else:
+            weights = self._exchange(A, b, gram, tol, mu)
+        self.weights = weights
+        w = self._primal(weights @ A, mu)
+        near = w - self.centre
+        # The dual objective: a lower bound whatever the weights are.
+        lower = float(weights @ (b + A @ w)) + self.penalty.value(w)
+        return w, lower + 0.5 * mu * float(near @ near)
 
-        def primal(pulled: Floats) -> Floats:
-            z = self.mu * self.centre - pulled
-            return np.asarray(np.sign(z) * np.maximum(np.abs(z) - l1, 0) / curvature, dtype=np.float64)
-
-        gram = A @ A.T
+    def _exchange(self, A: Floats, b: Floats, gram: Floats, tol: float, mu: float) -> Floats:
+        """Move weight from the worst plane that has any to the best, as far as is safe."""
+        weights = self.weights.copy()
         squares = np.diag(gram)
         pulled = weights @ A
-        w = primal(pulled)
-        slack = b + A @ w
-        for _ in range(20000):
+        for _ in range(5000):
+            slack = b + A @ self._primal(pulled, mu)
             up = int(np.argmax(slack))
-            support = np.flatnonzero(weights > 0)
-            down = int(support[np.argmin(slack[support])])
-            # Duality gap of the master problem.
-            if slack[up] - float(weights @ slack) <= 0.1 * enough:
+            if slack[up] - float(weights @ slack) <= tol:  # the duality gap
                 break
+            down = int(np.argmin(np.where(weights > 0, slack, np.inf)))
             distance = squares[up] + squares[down] - 2 * gram[up, down]
-            step = (slack[up] - slack[down]) * curvature / max(distance, 1e-300)
+            step = (slack[up] - slack[down]) / max(distance, 1e-300)
             step = min(step, float(weights[down]))
             weights[up] += step
             weights[down] -= step
-            pulled = pulled + step * (A[up] - A[down])
-            w = primal(pulled)
-            slack = b + A @ w
-        self.weights = weights
-        near = w - self.centre
-        lower = float(weights @ slack) + self.penalty.value(w) + 0.5 * self.mu * float(near @ near)
-        return w, lower
+            pulled += step * (A[up] - A[down])
+        return weights
+
+    def _primal(self, pulled: Floats, mu: float) -> Floats:
+        """Return the w that the weights of the planes imply."""
+        z = mu * self.centre - pulled
+        shrunk = np.sign(z) * np.maximum(np.abs(z) - self.penalty.l1, 0)
+        return np.asarray(shrunk / (self.penalty.l2 + mu), dtype=np.float64)
+
+
+def _minimise_on_simplex(gram: Floats, b: Floats) -> Floats:
+    r"""Minimise :math:`\frac12 \lambda^\top G \lambda - b^\top \lambda` over the simplex.
+
+    On the simplex this is the quadratic form of :math:`Q = G - b 1^\top - 1 b^\top + t 1 1^\top` up
+    to a constant, and the minimiser of :math:`\frac12 \mu^\top Q \mu - 1^\top \mu` over :math:`\mu
+    \ge 0`, a problem of non-negative least squares, points in its direction.
+    """
+    shift = 2 * float(b.max()) + float(np.trace(gram)) / len(b) + 1e-12
+    Q = gram - b[:, None] - b[None, :] + shift
+    values, vectors = np.linalg.eigh(Q)
+    values = np.maximum(values, 1e-12 * max(values[-1], 1e-300))
+    root = np.sqrt(values)[:, None] * vectors.T
+    target = (vectors.T @ np.ones(len(b))) / np.sqrt(values)
+    solution, _ = scipy.optimize.nnls(root, target, maxiter=50 * len(b))
+    return np.asarray(solution / solution.sum(), dtype=np.float64)

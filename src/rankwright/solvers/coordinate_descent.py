@@ -42,8 +42,9 @@ def coordinate_descent(
     - ``"range"``: curvature :math:`\beta`;
     - ``"thesis"``: curvature (number of dominating documents) :math:`\times \max x^2`.
 
-    With an l1 penalty, sweeps go over the weights that are not 0 until those have converged, then
-    over all; a weight that stays 0 costs only its gradient.
+    With an l1 penalty, sweeps go over the weights that are not 0 until those are ten times as near
+    to their optimum as a sweep over all has found the rest; a weight that stays 0 costs only its
+    gradient.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def coordinate_descent(
     step : {"newton", "range", "thesis"}
         The majoriser.
     tol : float
-        Stop when the largest violation is below ``tol`` times that at weights 0.
+        Stop when the largest violation is below ``tol`` times the loss's largest derivative at
+        weights 0.
     max_iter : int
         Sweeps.
     callback : callable, optional
@@ -66,9 +68,9 @@ def coordinate_descent(
     everything = np.arange(len(w))
     scores = objective.scores(w)
     history = [objective.loss_and_slope(scores)[0] + penalty.value(w)]
-    enough = tol * objective.violation_at_zero()
+    enough = objective.enough(tol)
     stop, n_iter, violation = "max_iter", 0, np.inf
-    chosen = everything
+    chosen, inner = everything, enough
     while n_iter < max_iter:
         descent.start(_margins(objective, scores))
         violation, _ = descent.sweep(chosen, penalty.l1, penalty.l2, w)
@@ -77,14 +79,16 @@ def coordinate_descent(
         history.append(objective.loss_and_slope(scores)[0] + penalty.value(w))
         if callback:
             callback(Progress(n_iter, history[-1], violation, int(np.count_nonzero(w))))
-        if violation <= enough:
-            if len(chosen) == len(everything):
-                stop = "converged"
-                break
-            chosen = everything
+        if len(chosen) < len(everything):
+            if violation <= inner:
+                chosen = everything
+        elif violation <= enough:
+            stop = "converged"
+            break
         elif penalty.l1 > 0:
-            active = np.flatnonzero(w)
             # A full sweep finds what else should move; then only those that do.
+            active = np.flatnonzero(w)
+            inner = max(enough, 0.1 * violation)
             chosen = active if 0 < len(active) < len(w) else everything
     _, slope = objective.loss_and_slope(scores)
     gradient = objective.gradient(slope)
@@ -100,23 +104,24 @@ def _margins(objective: Objective, scores: Floats) -> Floats:
 def _descent(objective: Objective, step: Step) -> _kernels.Descent:
     loss, X = objective.prepared, objective.X
     weights: Floats
+    if not supports(loss):
+        raise TypeError(
+            "coordinate descent needs a loss made of log-sum-exp terms (Domination, ListNet, "
+            f"XENDCG without eps), but got {objective.loss!r}. Use solver='auto'."
+        )
     if isinstance(loss, PreparedDomination):
         weights = np.full(objective.n_queries, 1 / objective.n_queries)
         spec: _kernels.DominationSpec | _kernels.SoftmaxSpec = _kernels.DominationSpec(
             loss.layers, weights, loss.constant, loss.between, loss.level
         )
-    elif isinstance(loss, PreparedSoftmax):
+    else:
+        assert isinstance(loss, PreparedSoftmax)
         # A query without a target has loss 0.
         empty = np.bincount(
             loss.groups.query_of_rows(), weights=loss.phi, minlength=objective.n_queries
         )
         weights = np.where(empty > 0, loss.weights, 0.0) / objective.n_queries
         spec = _kernels.SoftmaxSpec(loss.groups.indptr, loss.phi, weights)
-    else:
-        raise TypeError(
-            "coordinate descent needs a loss made of log-sum-exp terms (Domination, ListNet, "
-            f"XENDCG without eps), but got {type(loss).__name__}. Use solver='auto'."
-        )
     return _make_descent(spec, X, step)
 
 
@@ -125,6 +130,6 @@ def _make_descent(
 ) -> _kernels.Descent:
     if sp.issparse(X):
         columns = sp.csc_array(X)
-        columns.sort_indices()
+        columns.sum_duplicates()  # and sorts the rows of each column
         return _kernels.sparse_descent(spec, columns.data, columns.indices, columns.indptr, step)
     return _kernels.dense_descent(spec, np.ascontiguousarray(X.T), step)

@@ -29,22 +29,31 @@ def hessian(X: NDArray[Any], loss: object, scores: Floats) -> Floats:
 
 
 def _softmax_hessian(X: NDArray[Any], loss: PreparedSoftmax, scores: Floats) -> Floats:
-    r"""Sum :math:`X_q^\top (\mathrm{diag}\,\rho - \rho \rho^\top) X_q`, weighted."""
+    r"""Sum :math:`X_q^\top (\mathrm{diag}\,\rho - \rho \rho^\top) X_q`, weighted.
+
+    That is the weighted covariance of the documents of each query; taken of centred features, it
+    loses no digits to large means. (With eps, :math:`\rho` adds up to less than 1, and what is
+    missing stands for a document without features.)
+    """
     groups = loss.groups
-    empty = np.add.reduceat(np.append(loss.phi, 0.0), groups.indptr[:-1]) == 0
-    weights = np.where(empty | (groups.sizes == 0), 0.0, loss.weights)
+    has_rows = groups.sizes > 0
+    indptr = np.append(groups.indptr[:-1][has_rows], groups.n_rows)
+    sizes_of = groups.sizes[has_rows]
+    without_target = np.add.reduceat(loss.phi, indptr[:-1]) == 0
+    weights = np.where(without_target, 0.0, loss.weights[has_rows])
     rho = loss.probabilities(scores)
-    diagonal = np.repeat(weights, groups.sizes) * rho
+    diagonal = np.repeat(weights, sizes_of) * rho
     total = np.zeros((X.shape[1], X.shape[1]))
-    for rows, queries, starts in _blocks(groups.indptr):
+    for rows, queries, starts in _blocks(indptr):
         block = X[rows]
-        weighted = block * diagonal[rows, None].astype(X.dtype)
-        total += block.T @ weighted
-        means = np.add.reduceat(weighted, starts, axis=0)  # weight times E[x]
-        scale = np.divide(
-            1.0, weights[queries], out=np.zeros(len(starts)), where=weights[queries] > 0
-        )
-        total -= means.T @ (means * scale[:, None].astype(X.dtype))
+        sizes = sizes_of[queries]
+        means = np.add.reduceat(block * rho[rows, None].astype(X.dtype), starts, axis=0)
+        if loss.eps > 0:
+            mass = np.add.reduceat(rho[rows], starts)
+            missing = (weights[queries] * (1 - mass))[:, None].astype(X.dtype)
+            total += means.T @ (means * missing)
+        block = block - np.repeat(means, sizes, axis=0)
+        total += block.T @ (block * diagonal[rows, None].astype(X.dtype))
     return total
 
 
@@ -55,12 +64,15 @@ def _domination_hessian(X: NDArray[Any], loss: PreparedDomination, scores: Float
     document i of layer k :math:`\pi_i = \sigma(\log Z_k - m_i)`, the variance of i's term is
     :math:`\pi_i \mathrm{Cov}_q + \pi_i (1 - \pi_i)(x_i - \mu_k)(x_i - \mu_k)^\top`. Summed over i
     this is a weighted product of all documents plus matrices of rank two, one for each layer.
+    Features are centred by query first, which changes nothing but the rounding.
     """
     layers = loss.layers
     rows, begin = layers.rows, layers.begin
+    first = np.unique(layers.first_layer)  # of the queries that have documents
     n_layers = len(begin) - 1
     sizes = np.diff(begin)
     layer = np.repeat(np.arange(n_layers), sizes)
+    query = np.repeat(np.arange(len(first) - 1), np.diff(first))[layer]
     m = loss.margins(scores)[rows]  # by layer from here on
     log_sum = _log_sums(m, begin)
     mix = _LayerMix(loss, log_sum)
@@ -74,10 +86,11 @@ def _domination_hessian(X: NDArray[Any], loss: PreparedDomination, scores: Float
 
     d = X.shape[1]
     total = np.zeros((d, d))
+    centres = _query_means(X, begin[first])
     means, pulled = np.empty((n_layers, d), dtype=X.dtype), np.empty((n_layers, d), dtype=X.dtype)
     within = np.exp(m - log_sum[layer])  # the softmax inside each layer
     for part, these, starts in _blocks(begin):
-        block = X[rows[part]]
+        block = X[rows[part]] - centres[query[part]]
         total += block.T @ (block * diagonal[part, None].astype(X.dtype))
         means[these] = np.add.reduceat(block * within[part, None].astype(X.dtype), starts, axis=0)
         pulled[these] = np.add.reduceat(block * spread[part, None].astype(X.dtype), starts, axis=0)
@@ -87,6 +100,15 @@ def _domination_hessian(X: NDArray[Any], loss: PreparedDomination, scores: Float
     excess = (np.add.reduceat(spread, begin[:-1]) - pushes)[upper, None].astype(X.dtype)
     cross = mu.T @ (0.5 * excess * mu - pulled)
     return np.asarray(total + cross + cross.T, dtype=np.float64)
+
+
+def _query_means(X: NDArray[Any], indptr: Ints) -> NDArray[Any]:
+    """Return the mean document of each query."""
+    means = np.zeros((len(indptr) - 1, X.shape[1]), dtype=X.dtype)
+    for rows, queries, starts in _blocks(indptr):
+        sizes = np.maximum(np.diff(indptr)[queries], 1)[:, None].astype(X.dtype)
+        means[queries] = np.add.reduceat(X[rows], starts, axis=0) / sizes
+    return means
 
 
 class _LayerMix:
@@ -139,7 +161,10 @@ class _LayerMix:
 
 
 def _blocks(indptr: Ints) -> Iterator[tuple[slice, slice, Ints]]:
-    """Yield runs of whole groups: their rows, their numbers, and their starts within the rows."""
+    """Yield runs of whole groups: their rows, their numbers, and their starts within the rows.
+
+    No group may be empty.
+    """
     n_groups = len(indptr) - 1
     begin = 0
     while begin < n_groups:

@@ -28,7 +28,8 @@ def lbfgs(
     start : ndarray of shape (n_features,)
         First weights.
     tol : float
-        Stop when the largest violation is below ``tol`` times that at weights 0.
+        Stop when the largest violation is below ``tol`` times the loss's largest derivative at
+        weights 0.
     max_iter : int
         Iterations.
     callback : callable, optional
@@ -36,9 +37,9 @@ def lbfgs(
     """
     penalty, n = objective.penalty, objective.n_features
     split = penalty.l1 > 0
-    enough = tol * objective.violation_at_zero()
+    enough = objective.enough(tol)
     history: list[float] = []
-    last = (np.inf, np.zeros(n), np.zeros(n))
+    last = best = (np.inf, np.zeros(n), np.zeros(n))  # objective, weights, gradient of the loss
 
     def weights(z: Floats) -> Floats:
         return z[:n] - z[n:] if split else z
@@ -55,18 +56,29 @@ def lbfgs(
             return value, np.concatenate([total + penalty.l1, -total + penalty.l1])
         return value, total
 
+    def violation_of(point: tuple[float, Floats, Floats]) -> float:
+        return float(penalty.violation(point[1], point[2]).max(initial=0.0))
+
     def after(z: Floats) -> None:
-        value, w, gradient = last
-        violation = float(penalty.violation(w, gradient).max(initial=0.0))
-        history.append(min(value, history[-1]))
+        # What falls is the split objective, where u and v may both be positive; F may rise a
+        # little.
+        nonlocal best
+        best = min(best, last, key=lambda point: point[0])
+        history.append(best[0])
+        violation = violation_of(last)
         if callback:
-            callback(Progress(len(history) - 1, value, violation, int(np.count_nonzero(w))))
+            n_features = int(np.count_nonzero(last[1]))
+            callback(Progress(len(history) - 1, history[-1], violation, n_features))
         if violation <= enough:
             raise StopIteration
 
     z = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)]) if split else start
     value_and_gradient(z)
+    best = last
     history.append(last[0])
+    if violation_of(last) <= enough:
+        gap = objective.gap(last[1], last[2])
+        return Solution(last[1].copy(), history, violation_of(last), gap, 0, "converged")
     result = scipy.optimize.minimize(
         value_and_gradient,
         z,
@@ -77,9 +89,12 @@ def lbfgs(
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 1e-16, "gtol": 1e-300},
     )
     value_and_gradient(result.x)
-    _, w, gradient = last
-    violation = float(penalty.violation(w, gradient).max(initial=0.0))
-    stop = "converged" if violation <= enough else "stalled"
-    if stop == "stalled" and result.nit >= max_iter:
+    found = last if violation_of(last) <= enough else min(best, last, key=lambda point: point[0])
+    _, w, gradient = found
+    stop = "stalled"
+    if violation_of(found) <= enough:
+        stop = "converged"
+    elif result.nit >= max_iter:
         stop = "max_iter"
-    return Solution(w, history, violation, objective.gap(w, gradient), int(result.nit), stop)
+    gap = objective.gap(w, gradient)
+    return Solution(w, history, violation_of(found), gap, int(result.nit), stop)

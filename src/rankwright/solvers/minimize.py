@@ -36,8 +36,8 @@ _DEFAULTS = {
 def choose_solver(objective: Objective) -> str:
     """Return the solver that suits an objective.
 
-    A bundle for losses with kinks. For losses made of log-sum-exp terms, proximal Newton if the data are
-    dense with few features, else coordinate descent. L-BFGS for everything else.
+    A bundle for losses with kinks. For losses made of log-sum-exp terms, proximal Newton if the
+    data are dense with few features, else coordinate descent. L-BFGS for everything else.
     """
     loss = objective.prepared
     if not getattr(objective.loss, "smooth", True):
@@ -79,7 +79,9 @@ def minimize(
     """
     name = choose_solver(objective) if solver == "auto" else solver
     if name not in _DEFAULTS:
-        raise ValueError(f"solver must be 'auto', {', '.join(map(repr, _DEFAULTS))}, but is {name!r}.")
+        raise ValueError(
+            f"solver must be 'auto', {', '.join(map(repr, _DEFAULTS))}, but is {name!r}."
+        )
     default_tol, default_max_iter = _DEFAULTS[name]
     tol = default_tol if tol is None else tol
     max_iter = default_max_iter if max_iter is None else max_iter

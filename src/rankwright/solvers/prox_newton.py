@@ -47,14 +47,15 @@ def prox_newton(
     start : ndarray of shape (n_features,)
         First weights.
     tol : float
-        Stop when the largest violation is below ``tol`` times that at weights 0.
+        Stop when the largest violation is below ``tol`` times the loss's largest derivative at
+        weights 0.
     max_iter : int
         Iterations.
     callback : callable, optional
         Called with :class:`Progress` after each iteration.
     """
     penalty, w = objective.penalty, start.astype(np.float64).copy()
-    enough = tol * objective.violation_at_zero()
+    enough = objective.enough(tol)
     scores = objective.scores(w)
     value, slope = objective.loss_and_slope(scores)
     history = [value + penalty.value(w)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats, Matrix
@@ -123,6 +124,21 @@ class Objective:
     def gradient(self, slope: Floats) -> Floats:
         r"""Return :math:`X^\top` times a gradient by scores."""
         return np.asarray(self.X.T @ slope.astype(self.X.dtype), dtype=np.float64)
+
+    def enough(self, tol: float) -> float:
+        """Return the violation at which to stop.
+
+        It is ``tol`` times the loss's largest derivative at weights 0, but never less than what
+        rounding leaves of a derivative that is 0. (The l1 penalty is left out: near the weight from
+        which on it allows no feature, next to nothing of the derivatives remains.)
+        """
+        loss, slope = self.loss_and_slope(np.zeros(len(self.y)))
+        steepest = float(np.abs(self.gradient(slope)).max(initial=0.0))
+        some = self.X.data if sp.issparse(self.X) else self.X
+        some = some[:: max(len(some) // 4096, 1)]
+        largest = max(some.max(initial=0.0), -some.min(initial=0.0))
+        rounding = 4 * np.finfo(np.float64).eps * largest * (loss + float(np.abs(slope).sum()))
+        return float(max(tol * steepest, rounding))
 
     def violation_at_zero(self) -> float:
         """Return the largest violation of the optimality conditions at weights 0."""

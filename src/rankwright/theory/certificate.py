@@ -116,12 +116,13 @@ class Certificate:
         }
 
     def __str__(self) -> str:
-        verdict = f"on all {self.n_queries} queries"
+        verdict = "on every query"
         if not self.holds:
-            verdict = f"no: broken on {int(self.broken.sum())} of {self.n_queries} queries"
+            verdict = f"no, broken on {int(self.broken.sum())} of {self.n_queries} queries"
         rows = [
             ("loss", repr(self.loss)),
-            ("promise", f"loss >= {self.bound.text}, on every query"),
+            ("queries", f"{self.n_queries}"),
+            ("promise", f"loss >= {self.bound.text} on every query"),
             ("mean loss", f"{self.mean_value:.6g}"),
             ("mean lower bound", f"{self.mean_lower:.6g}"),
             ("mean slack", f"{self.mean_slack:.6g}"),
@@ -153,13 +154,14 @@ def certificate(
     --------
     >>> print(certificate("slam", scores=[0.5, 1.0, 0.0], y=[2, 1, 0]))
     loss              SLAM(metric='ndcg', margin=1.0, threshold=1.0)
-    promise           loss >= 1 (1 - ndcg), on every query
-    mean loss         0.619622
-    mean lower bound  0.203294
-    mean slack        0.416328
-    smallest slack    0.416328 (query 0)
-    mean metric       0.796706 = ndcg(ties=worst,empty=1.0)
-    holds             on all 1 queries
+    queries           1
+    promise           loss >= 1 (1 - ndcg) on every query
+    mean loss         0.619676
+    mean lower bound  0.203292
+    mean slack        0.416384
+    smallest slack    0.416384 (query 0)
+    mean metric       0.796708 = ndcg(ties=worst,empty=1.0)
+    holds             on every query
     """
     loss = from_name(loss)
     bound: Bound | None = getattr(loss, "bound", None)

@@ -38,7 +38,7 @@ class Generalization:
         :math:`R_X` times that: how fast the loss of a query can change with w.
     best_alpha : float
         The penalty weight with the smallest bound,
-        :math:`\lambda^\star = \sqrt{4 L_2^2/n} \big/ \sqrt{B^2/2 + 4 B^2/n}`.
+        :math:`\lambda^\star = \sqrt{4 L_2^2/n} / \sqrt{B^2/2 + 4 B^2/n}`.
     excess : float
         The bound on the excess with that weight, as printed.
     trivial : float

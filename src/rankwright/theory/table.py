@@ -45,7 +45,8 @@ class LossTable(list[LossFacts]):
     """A list of :class:`LossFacts` that prints as a table."""
 
     def __str__(self) -> str:
-        header = ["loss", "is at least", *(f"|grad|, m={m}" for m in _SIZES), "shape", "cost"]
+        small, large = (f"m={m}" for m in _SIZES)
+        header = ["loss", "is at least", f"|grad|, {small}", large, "shape", "cost"]
         rows = [
             [
                 facts.name,
@@ -74,10 +75,10 @@ def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
 
     Examples
     --------
-    >>> print(loss_table(["slam", "rank_hinge"]))
-    loss        is at least                        |grad|, m=10  |grad|, m=1000  ...
-    slam        1 (1 - ndcg)                       2             2               ...
-    rank_hinge  1 x the number of misordered pairs 50            500000          ...
+    >>> print(loss_table(["xendcg", "rank_hinge"]))
+    loss        is at least                         |grad|, m=10  m=1000  shape           cost
+    xendcg      log(S/Z) - log(ndcg + 1/Z)          2             2       convex, smooth  O(m)
+    rank_hinge  1 x the number of misordered pairs  50            500000  convex, kinks   O(m log m)
     """
     return LossTable(_facts(loss) for loss in (LOSSES if losses is None else losses))
 

@@ -1,0 +1,3 @@
+"""Scripts beside the pages are no tests."""
+
+collect_ignore = ["conf.py", "figures.py"]

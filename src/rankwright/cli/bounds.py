@@ -1,0 +1,147 @@
+"""``rankwright bounds``: what a model's loss guarantees, and what happened."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwright.cli.terminal import (
+    DataFile,
+    Jobs,
+    Json,
+    Label,
+    Qid,
+    doing,
+    print_table,
+    read_dataset,
+)
+
+if TYPE_CHECKING:
+    from rankwright.data import Dataset
+    from rankwright.losses import Loss
+    from rankwright.theory import Certificate, Generalization
+
+
+def bounds(
+    model: Annotated[str, typer.Argument(help="The model file (*.rw).")],
+    data: DataFile,
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+    jobs: Jobs = None,
+) -> None:
+    """Say what a linear model's loss guarantees, and check it.
+
+    Exits with 1 if the loss falls below its bound on a query.
+    """
+    from rankwright.exceptions import DataError
+    from rankwright.losses import from_name
+    from rankwright.persistence import load
+    from rankwright.theory import certificate
+
+    ranker = load(model)
+    if not (hasattr(ranker, "coef_") and hasattr(ranker, "loss")):
+        raise DataError(
+            f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
+        )
+    width = ranker.n_features_in_
+    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs, n_features=width)
+    if dataset.n_features != width:
+        raise DataError(
+            f"must have the {width} features that {model} was trained on, but has "
+            f"{dataset.n_features}.",
+            path=data,
+        )
+    loss = from_name(ranker.loss)
+    with doing("Scoring"):
+        scores = ranker.predict(dataset.X)
+        proof = None if loss.bound is None else certificate(loss, scores, dataset.y, dataset.groups)
+        mean_loss = loss.value_and_grad(scores, dataset.y, dataset.groups)[0] / dataset.n_queries
+        theorem, reservations = _theorem(ranker, loss, dataset)
+    if as_json:
+        facts = {
+            "model": model,
+            "data": data,
+            "loss": repr(loss),
+            "mean_loss": mean_loss,
+            "certificate": None if proof is None else proof.to_dict(),
+            "theorem_8": None if theorem is None else theorem.to_dict(),
+            "reservations": reservations,
+        }
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        _print_certificate(loss, mean_loss, proof)
+        typer.echo("")
+        _print_theorem(theorem, reservations)
+    if proof is not None and not proof.holds:
+        raise typer.Exit(1)
+
+
+def _theorem(ranker: Any, loss: Loss, dataset: Dataset) -> tuple[Generalization | None, list[str]]:
+    """Return Theorem 8's numbers, and what keeps them from being about this model."""
+    import numpy as np
+
+    from rankwright.linear.linear_ranker import standard_deviations
+    from rankwright.penalties import ElasticNet
+    from rankwright.theory import generalization, radius
+
+    reservations = [
+        "R_X and B were read off DATA and the model instead of being fixed before the draw, so the "
+        "numbers tell orders of magnitude."
+    ]
+    X, coef = dataset.X, ranker.coef_
+    if getattr(ranker, "standardize", False):
+        # Penalised was the length of the weights of X / scale.
+        scale = standard_deviations(X)
+        X, coef = X * (1 / scale).astype(X.dtype), coef * scale
+        reservations.append(
+            "Features were divided by their standard deviations, and R_X and B are those of the "
+            "divided features. The theorem takes the features as given."
+        )
+    penalty = ElasticNet.from_name(ranker.penalty, ranker.alpha, getattr(ranker, "l1_ratio", 0.5))
+    alpha = penalty.l2 if penalty.l2 > 0 else None
+    if alpha is None or penalty.l1 > 0:
+        alpha = None
+        reservations.append(
+            f"The model was fitted with penalty {ranker.penalty!r}; the theorem is about l2 only."
+        )
+    length, longest = float(np.linalg.norm(coef)), radius(X)
+    if length == 0 or longest == 0:
+        return None, ["It says nothing: all weights of the model or all features in DATA are 0."]
+    m = int(dataset.groups.sizes.max())
+    try:
+        return generalization(loss, longest, dataset.n_queries, length, alpha, m=m), reservations
+    except ValueError as error:
+        return None, [f"It says nothing: {error}"]
+
+
+def _print_certificate(loss: Loss, mean_loss: float, proof: Certificate | None) -> None:
+    if proof is not None:
+        typer.echo(str(proof))
+        return
+    typer.echo(f"{'loss':16}  {loss!r}")
+    typer.echo(f"{'promise':16}  none: this loss is not known to bound a metric")
+    typer.echo(f"{'mean loss':16}  {mean_loss:.6g}")
+
+
+def _print_theorem(theorem: Generalization | None, reservations: list[str]) -> None:
+    typer.echo("Theorem 8 of the SLAM paper, with DATA as the training data:")
+    if theorem is not None:
+        rows = [
+            ["n", f"{theorem.n_queries}", "queries"],
+            ["R_X", f"{theorem.radius:.4g}", "length of the longest document in DATA"],
+            ["B", f"{theorem.B:.4g}", "length of the model's weights"],
+            ["|grad|_1", f"{theorem.gradient:.4g}", "bound on a query's gradient by scores"],
+            ["L2", f"{theorem.L2:.4g}", "R_X |grad|_1, how fast a query's loss changes with w"],
+            ["lambda*", f"{theorem.best_alpha:.4g}", "l2 penalty weight with the smallest bound"],
+            ["excess", f"{theorem.excess:.4g}", "2 L2 B (8/n + sqrt(2/n)), the bound at lambda*"],
+        ]
+        if theorem.alpha != theorem.best_alpha:
+            meaning = f"the bound at the model's alpha = {theorem.alpha:g}"
+            rows.append(["excess", f"{theorem.excess_at_alpha:.4g}", meaning])
+        print_table(["term", "value", "what it is"], rows)
+        typer.echo(f"\n{theorem}")
+    for text in reservations:
+        typer.echo(f"- {text}")
