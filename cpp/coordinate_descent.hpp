@@ -166,7 +166,7 @@ class DominationModel {
     std::span<const double> weights_;
     LayerMargins between_;
     double highest_margin_, lowest_margin_;
-    std::vector<double> factor_;  // e^{Delta}, by pair of levels; one entry if constant
+    std::vector<double> factor_;        // e^{Delta}, by pair of levels; one entry if constant
     std::vector<std::int32_t> layer_;   // of each row
     std::vector<double> sum_;           // S, by layer
     std::vector<double> z_;             // Z, by layer
@@ -179,7 +179,9 @@ class DominationModel {
     mutable std::vector<double> first_, second_, nz1_, nz2_;
 
     double factor(std::size_t k, std::size_t l) const {
-        return factor_.size() == 1 ? factor_[0] : factor_[between_.level[k] * between_.n_levels + between_.level[l]];
+        return factor_.size() == 1
+                   ? factor_[0]
+                   : factor_[between_.level[k] * between_.n_levels + between_.level[l]];
     }
     // sum over the layers below k of their factor times values; `running` is the sum without
     // factors.

@@ -46,6 +46,9 @@ def check_ranking_data(estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | No
     order, groups = gather(ids)
     if sp.issparse(matrix):
         matrix = sp.csr_array(matrix)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
     if order is not None:
         matrix, labels = matrix[order], labels[order]
     return RankingData(matrix, labels, groups, order)

@@ -23,7 +23,9 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platform
 
 
-@pytest.mark.parametrize("package", ["data", "metrics", "losses", "theory", "evaluation", "exceptions"])
+@pytest.mark.parametrize(
+    "package", ["data", "metrics", "losses", "theory", "evaluation", "exceptions"]
+)
 def test_api_page_names_everything_public(package: str) -> None:
     module = importlib.import_module(f"rankwright.{package}")
     page = (DOCS / "api" / f"{package}.md").read_text()

@@ -16,7 +16,15 @@ import pytest
 import rankwright as rw
 
 HEAVY = {"numpy", "scipy", "sklearn", "lightgbm"}
-PACKAGES = ["rankwright.data", "rankwright.metrics", "rankwright.evaluation"]
+PACKAGES = [
+    "rankwright.data",
+    "rankwright.metrics",
+    "rankwright.losses",
+    "rankwright.solvers",
+    "rankwright.theory",
+    "rankwright.linear",
+    "rankwright.evaluation",
+]
 
 
 def test_every_name_resolves() -> None:

@@ -59,6 +59,8 @@ def bundle(
     enough = tol * max(at_zero, 1e-300)
     model = _Model(penalty, objective.n_features)
     model.add(objective.gradient(slope), loss, best)
+    if not penalty.violation(best, model.planes[0]).any():  # no query has a pair to order
+        return Solution(best, history, 0.0, 0.0, 0, "converged")
     model.keep_near(best, _first_curvature(model.planes[0], best_value))
     stop, gap, certified, n_iter = "max_iter", math.inf, math.inf, 0
     while n_iter < max_iter:
@@ -67,14 +69,17 @@ def bundle(
         gap = best_value - lower
         if gap <= enough:
             if penalty.l2 == 0:
-                stop = "converged"
-                break
-            # Without the proximal term the model bounds the objective everywhere.
-            trial, lower = model.minimise(0.1 * enough, 0.0)
-            certified = best_value - lower
-            if certified <= enough or penalty.l1 > 0:
-                stop = "converged"
-                break
+                if model.excess(best_value) <= enough:
+                    stop = "converged"
+                    break
+                model.loosen(0.1)  # it is the proximal term that promises so little
+            else:
+                # Without the proximal term the model bounds the objective everywhere.
+                trial, lower = model.minimise(0.1 * enough, 0.0)
+                certified = best_value - lower
+                if certified <= enough or penalty.l1 > 0:
+                    stop = "converged"
+                    break
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
@@ -245,4 +250,22 @@ def _minimise_on_simplex(gram: Floats, b: Floats) -> Floats:
     root = np.sqrt(values)[:, None] * vectors.T
     target = (vectors.T @ np.ones(len(b))) / np.sqrt(values)
     solution, _ = scipy.optimize.nnls(root, target, maxiter=50 * len(b))
-    return np.asarray(solution / solution.sum(), dtype=np.float64)
+    return _polish(gram, b, np.asarray(solution / solution.sum(), dtype=np.float64))
+
+
+def _polish(gram: Floats, b: Floats, weights: Floats) -> Floats:
+    """Return the minimiser among the planes that have weight, which the square root has blurred."""
+    chosen = np.flatnonzero(weights > 0)
+    n = len(chosen)
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = gram[np.ix_(chosen, chosen)]
+    system[:n, n] = system[n, :n] = 1
+    exact = np.zeros_like(weights)
+    exact[chosen] = np.linalg.lstsq(system, np.append(b[chosen], 1.0), rcond=1e-15)[0][:n]
+    exact = np.maximum(exact, 0)
+    exact /= exact.sum()
+
+    def value(x: Floats) -> float:
+        return float(0.5 * x @ gram @ x - b @ x)
+
+    return exact if value(exact) < value(weights) else weights
