@@ -12,6 +12,9 @@ from rankwright.metrics import Metric
 from tests.peers.make_golden import GOLDEN, SAMPLES, preset_keys, preset_text
 from tests.peers.tools import TOOLS
 
+# Warnings of the tools, such as numba's while it compiles ranx, are theirs.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 CASES = [
     pytest.param(kind, key, metric, id=f"{kind}-{key}")
     for kind in SAMPLES
