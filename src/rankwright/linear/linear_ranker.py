@@ -248,7 +248,8 @@ class LinearRanker(BaseEstimator):
         """Return the penalty weight from which on l1 leaves nothing; for l2, one of that size."""
         objective = Objective(X, data.y, data.groups, loss, ElasticNet(), self.n_jobs)
         ratio = {"l1": 1.0, "elasticnet": max(self.l1_ratio, 1e-3)}.get(str(self.penalty), 1.0)
-        return max(objective.violation_at_zero() / ratio, 1e-12)
+        # A little more, so that rounding does not let one in.
+        return max((1 + 1e-6) * objective.violation_at_zero() / ratio, 1e-12)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
@@ -290,8 +291,10 @@ def standard_deviations(X: Matrix) -> Floats:
     if sp.issparse(X):
         data = X.data.astype(np.float64)
         mean = np.bincount(X.indices, weights=data, minlength=X.shape[1]) / n
-        square = np.bincount(X.indices, weights=data**2, minlength=X.shape[1]) / n
-        variance = np.maximum(square - mean**2, 0)
+        stored = np.bincount(X.indices, minlength=X.shape[1])
+        data -= mean[X.indices]
+        square = np.bincount(X.indices, weights=data**2, minlength=X.shape[1])
+        variance = (square + (n - stored) * mean**2) / n
     else:
         variance = np.zeros(X.shape[1])
         mean = X.mean(axis=0, dtype=np.float64)

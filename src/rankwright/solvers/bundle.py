@@ -77,7 +77,7 @@ def bundle(
                 # Without the proximal term the model bounds the objective everywhere.
                 trial, lower = model.minimise(0.1 * enough, 0.0)
                 certified = best_value - lower
-                if certified <= enough or penalty.l1 > 0:
+                if certified <= enough:
                     stop = "converged"
                     break
         n_iter += 1
@@ -198,11 +198,11 @@ class _Model:
         """
         A, b = np.array(self.planes), np.array(self.offsets)
         curvature = self.penalty.l2 + mu
-        gram = A @ A.T / curvature
         if self.penalty.l1 == 0:
-            weights = _minimise_on_simplex(gram, b + mu / curvature * (A @ self.centre))
+            pull = mu / curvature * (A @ self.centre)
+            weights = _minimise_on_simplex(A @ A.T / curvature, b + pull)
         else:
-            weights = self._exchange(A, b, gram, tol, mu)
+            weights = self._ascend(A, b, tol, mu)
         self.weights = weights
         w = self._primal(weights @ A, mu)
         near = w - self.centre
@@ -210,23 +210,36 @@ class _Model:
         lower = float(weights @ (b + A @ w)) + self.penalty.value(w)
         return w, lower + 0.5 * mu * float(near @ near)
 
-    def _exchange(self, A: Floats, b: Floats, gram: Floats, tol: float, mu: float) -> Floats:
-        """Move weight from the worst plane that has any to the best, as far as is safe."""
-        weights = self.weights.copy()
-        squares = np.diag(gram)
-        pulled = weights @ A
-        for _ in range(5000):
-            slack = b + A @ self._primal(pulled, mu)
-            up = int(np.argmax(slack))
-            if slack[up] - float(weights @ slack) <= tol:  # the duality gap
+    def _ascend(self, A: Floats, b: Floats, tol: float, mu: float) -> Floats:
+        """Maximise the dual with l1: quadratic as long as the same features have a weight.
+
+        The maximiser of that quadratic function shows an ascent, along which one goes as far as the
+        dual itself rises.
+        """
+        l1, curvature = self.penalty.l1, self.penalty.l2 + mu
+        weights = self.weights
+        slack = b + A @ self._primal(weights @ A, mu)
+        for _ in range(100):
+            if float(slack.max()) - float(weights @ slack) <= tol:  # the duality gap
                 break
-            down = int(np.argmin(np.where(weights > 0, slack, np.inf)))
-            distance = squares[up] + squares[down] - 2 * gram[up, down]
-            step = (slack[up] - slack[down]) / max(distance, 1e-300)
-            step = min(step, float(weights[down]))
-            weights[up] += step
-            weights[down] -= step
-            pulled += step * (A[up] - A[down])
+            z = mu * self.centre - weights @ A
+            active = np.flatnonzero(np.abs(z) > l1)
+            part = A[:, active]
+            pull = mu * self.centre[active] - l1 * np.sign(z[active])
+            highest = _minimise_on_simplex(part @ part.T / curvature, b + part @ pull / curvature)
+            direction = highest - weights
+            low, high = 0.0, 1.0
+            for n in range(40):
+                t = high if n == 0 else 0.5 * (low + high)
+                slack = b + A @ self._primal((weights + t * direction) @ A, mu)
+                rising = float(direction @ slack) >= 0
+                low, high = (t, high) if rising else (low, t)
+                if rising and n == 0:
+                    break
+            if low == 0:
+                break  # no digits left
+            weights = weights + low * direction
+            slack = b + A @ self._primal(weights @ A, mu)
         return weights
 
     def _primal(self, pulled: Floats, mu: float) -> Floats:
