@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.validation import Floats, Matrix, check_qid
+from rankwright.exceptions import DataError
 from rankwright.metrics.dcg import NDCG
 
 SCORE_METRIC = NDCG(k=10)
@@ -60,6 +61,15 @@ def check_features(estimator: Any, X: Any) -> Matrix:
     return validate_data(
         estimator, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=False
     )
+
+
+def check_fitted_array(model: Any, name: str, shape: tuple[int, ...]) -> None:
+    """Raise unless a model that was read from a file has this array of finite float64."""
+    array = getattr(model, name, None)
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+        raise DataError(f"{name} must be an array of float64 of shape {shape}.")
+    if not np.isfinite(array).all():
+        raise DataError(f"{name} must be finite.")
 
 
 def mean_ndcg(scores: Floats, y: ArrayLike, qid: ArrayLike | None) -> float:

@@ -30,9 +30,9 @@ from rankwright import __version__, losses
 from rankwright.data.files import PathLike, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.losses import Loss
+from rankwright.models import CLASSES
 
 FORMAT = 1
-_CLASSES = {"LinearRanker": "rankwright.linear"}
 _LOSSES: dict[str, type[Loss]] = {
     name: value
     for name, value in vars(losses).items()
@@ -65,7 +65,7 @@ def save(model: Any, path: PathLike) -> None:
 
     Parameters
     ----------
-    model : LinearRanker
+    model : LinearRanker or another model of rankwright
         A fitted model. Its parameters must be plain values or losses of :mod:`rankwright.losses`;
         functions and classes of your own are a TypeError, because the file holds no code.
     path : str or path-like
@@ -83,9 +83,9 @@ def save(model: Any, path: PathLike) -> None:
     True
     """
     kind = type(model)
-    if kind.__name__ not in _CLASSES or kind is not _class(kind.__name__):
+    if kind.__name__ not in CLASSES or kind is not _class(kind.__name__):
         raise TypeError(
-            f"model must be one of {', '.join(_CLASSES)}, "
+            f"model must be one of {', '.join(CLASSES)}, "
             f"but is a {kind.__module__}.{kind.__qualname__}."
         )
     check_is_fitted(model, msg="%(name)s must be fitted before it is saved.")
@@ -177,6 +177,10 @@ def _encode(value: Any, name: str) -> Any:
         return {"tuple": _encode(list(value), name)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         return {"array": _encode(value.tolist(), name)}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        return {"texts": value.tolist()}
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {"dict": {key: _encode(item, f"{name}.{key}") for key, item in value.items()}}
     if type(value) in _LOSSES.values():
         params = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         encoded = {key: _encode(item, f"{name}.{key}") for key, item in params.items()}
@@ -288,8 +292,8 @@ def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
 
 def _restore(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     name = header["class"]
-    if name not in _CLASSES:
-        raise DataError(f"class must be one of {', '.join(_CLASSES)}, but is {_short(name)}.")
+    if name not in CLASSES:
+        raise DataError(f"class must be one of {', '.join(CLASSES)}, but is {_short(name)}.")
     kind = _class(name)
     try:
         params = {key: _decode(value) for key, value in header["params"].items()}
@@ -318,6 +322,10 @@ def _decode(value: Any) -> Any:
             return tuple(_decode(items))
         case [("array", items)]:
             return _make(np.array, {"object": _decode(items), "dtype": np.float64})
+        case [("texts", list(items))] if all(type(item) is str for item in items):
+            return np.array(items, dtype=str)
+        case [("dict", dict(items))]:
+            return {key: _decode(item) for key, item in items.items()}
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
             fields = [f.name for f in dataclasses.fields(_LOSSES[name])]
             return _make(_LOSSES[name], {k: _decode(v) for k, v in params.items()}, fields)
@@ -337,25 +345,20 @@ def _make(kind: Any, params: dict[str, Any], known: Collection[str] | None = Non
 
 
 def _check_fitted(model: Any) -> None:
-    """Raise unless the weights fit the features."""
+    """Raise unless what is fitted fits together; each class knows its own arrays."""
     n = getattr(model, "n_features_in_", None)
-    coef = getattr(model, "coef_", None)
     if type(n) is not int:
         raise DataError(f"n_features_in_ must be an integer, but is {_short(n)}.")
-    if not isinstance(coef, np.ndarray) or coef.dtype != np.float64 or coef.shape != (n,):
-        raise DataError(f"coef_ must be a vector of {n} float64, one for each feature.")
-    if not np.isfinite(coef).all():
-        raise DataError("coef_ must be finite.")
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return
-    if not isinstance(names, list) or {type(name) for name in names} != {str} or len(names) != n:
-        raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
-    model.feature_names_in_ = np.array(names, dtype=object)
+    if names is not None:
+        if type(names) is not list or {type(name) for name in names} != {str} or len(names) != n:
+            raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model._check_state()
 
 
 def _class(name: str) -> Any:
-    return getattr(import_module(_CLASSES[name]), name)
+    return getattr(import_module(CLASSES[name]), name)
 
 
 def _refuse(constant: str) -> NoReturn:

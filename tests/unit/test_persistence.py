@@ -179,17 +179,34 @@ def test_code_in_a_parameter_is_a_type_error(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, LinearRanker, np.array(["a"]), object()])
+@pytest.mark.parametrize("value", [{1: "a"}, LinearRanker, np.array([object()]), object()])
 def test_other_objects_in_a_parameter_are_a_type_error(value: Any, tmp_path: Path) -> None:
     model = fitted().set_params(l1_ratio=value)
     with pytest.raises(TypeError, match=r"^l1_ratio must be a number, "):
         rw.save(model, tmp_path / "model.rw")
 
 
+@pytest.mark.parametrize("value", [{"a": [1, {"b": 0.5}]}, {}, "x", (1, 2)])
+def test_plain_values_come_back(value: Any, tmp_path: Path) -> None:
+    model = fitted()
+    model.kept_ = value
+    rw.save(model, tmp_path / "model.rw")
+    assert rw.load(tmp_path / "model.rw").kept_ == value
+
+
+def test_texts_come_back(tmp_path: Path) -> None:
+    model = fitted()
+    model.classes_ = np.array(["bad", "good"])
+    rw.save(model, tmp_path / "model.rw")
+    again = rw.load(tmp_path / "model.rw").classes_
+    assert again.dtype.kind == "U"
+    assert again.tolist() == ["bad", "good"]
+
+
 def test_only_known_classes_are_saved(tmp_path: Path) -> None:
     with pytest.raises(
         TypeError,
-        match=r"^model must be one of LinearRanker, but is a sklearn.pipeline.Pipeline.$",
+        match=r"^model must be one of LinearRanker.*, but is a sklearn.pipeline.Pipeline.$",
     ):
         rw.save(make_pipeline(fitted()), tmp_path / "model.rw")
     own = OwnRanker("listnet").fit(X, Y, QID)
@@ -436,10 +453,10 @@ def test_arrays_are_named_once_and_by_text(good: bytes, tmp_path: Path) -> None:
         (npy_saying(described((3,)), bytes(25)), "coef_.npy holds 25 bytes, .*"),
         (npy_saying(described((3,), fortran=True)), "coef_.npy holds 24 bytes, .*"),
         (npy_saying(described((3,), "<f16"), bytes(48)), "coef_.npy .*"),
-        (npy(np.zeros(2)), "coef_ must be a vector of 3 float64, one for each feature."),
-        (npy(np.zeros((3, 1))), "coef_ must be a vector of 3 float64, one for each feature."),
-        (npy(np.zeros(3, np.float32)), "coef_ must be a vector of 3 float64, .*"),
-        (npy(np.zeros(3, np.int64)), "coef_ must be a vector of 3 float64, .*"),
+        (npy(np.zeros(2)), r"coef_ must be an array of float64 of shape \(3,\)\."),
+        (npy(np.zeros((3, 1))), r"coef_ must be an array of float64 of shape \(3,\)\."),
+        (npy(np.zeros(3, np.float32)), r"coef_ must be an array of float64 of shape \(3,\)\."),
+        (npy(np.zeros(3, np.int64)), r"coef_ must be an array of float64 of shape \(3,\)\."),
         (npy(np.array([0, np.nan, 0])), "coef_ must be finite."),
         (npy(np.array([0, np.inf, 0])), "coef_ must be finite."),
     ],
@@ -458,8 +475,8 @@ def test_hostile_arrays_are_refused(good: bytes, coef: bytes, message: str, tmp_
         ({"format": True}, "has format version True, but .*"),
         ({"format": "1\n"}, r"has format version '1\\n', but .*"),
         ({"format": [0] * 999}, r"has format version \[0, 0, 0, 0, 0, 0, \.\.\.\], but .*"),
-        ({"class": "Popen"}, "class must be one of LinearRanker, but is 'Popen'."),
-        ({"class": "os.system"}, "class must be one of LinearRanker, but is 'os.system'."),
+        ({"class": "Popen"}, "class must be one of LinearRanker.*, but is 'Popen'."),
+        ({"class": "os.system"}, "class must be one of LinearRanker.*, but is 'os.system'."),
         ({"class": None}, "header.json must hold format, library, class, params, .*"),
         ({"more": 1}, "header.json must hold format, library, class, params, .*"),
         ({"params": {"unheard": 1}}, "LinearRanker has no parameter 'unheard'."),
@@ -494,8 +511,8 @@ def test_hostile_arrays_are_refused(good: bytes, coef: bytes, message: str, tmp_
         ({"fitted": {}}, "n_features_in_ must be an integer, but is None."),
         ({"fitted": {"n_features_in_": 3.0}}, "n_features_in_ must be an integer, but is 3.0."),
         ({"fitted": {"n_features_in_": True}}, "n_features_in_ must be an integer, but is True."),
-        ({"fitted": {"n_features_in_": 4}}, "coef_ must be a vector of 4 float64, .*"),
-        ({"fitted": {"n_features_in_": -3}}, "coef_ must be a vector of -3 float64, .*"),
+        ({"fitted": {"n_features_in_": 4}}, r"coef_ must be an array of float64 of shape \(4,\)\."),
+        ({"fitted": {"n_features_in_": -3}}, r"coef_ must be an array of .*\(-3,\)\."),
         (
             {"fitted": {"n_features_in_": 3, "feature_names_in_": ["a", "b"]}},
             "feature_names_in_ must be 3 texts, one for each feature.",

@@ -19,6 +19,7 @@ from rankwright.estimator import (
     SCORE_METRIC,
     RankingData,
     check_features,
+    check_fitted_array,
     check_ranking_data,
     mean_ndcg,
 )
@@ -250,6 +251,13 @@ class LinearRanker(BaseEstimator):
         ratio = {"l1": 1.0, "elasticnet": max(self.l1_ratio, 1e-3)}.get(str(self.penalty), 1.0)
         # A little more, so that rounding does not let one in.
         return max((1 + 1e-6) * objective.violation_at_zero() / ratio, 1e-12)
+
+    def _check_params(self) -> None:
+        from_name(self.loss)
+        ElasticNet.from_name(self.penalty, self.alpha, self.l1_ratio)
+
+    def _check_state(self) -> None:
+        check_fitted_array(self, "coef_", (self.n_features_in_,))
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""

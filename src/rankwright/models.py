@@ -1,0 +1,41 @@
+"""All models by name: the one list that model files, command line and comparisons share.
+
+To add a model, add a line to ``MODELS``. Its class follows scikit-learn's conventions, and has a
+method ``_check_state`` that raises :class:`~rankwright.exceptions.DataError` when what was read
+from a file cannot be what ``fit`` leaves behind.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, class
+    "linear": ("rankwright.linear", "LinearRanker"),
+}
+CLASSES = {kind: package for package, kind in MODELS.values()}
+
+
+def model_class(name: str) -> Any:
+    """Return the class of a model by its name on the command line."""
+    if name not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, but is {name!r}.")
+    package, kind = MODELS[name]
+    return getattr(import_module(package), kind)
+
+
+def make_model(name: str, **params: Any) -> Any:
+    """Return a model by its name on the command line, with these parameters.
+
+    Examples
+    --------
+    >>> from rankwright.models import make_model
+    >>> make_model("linear", loss="listnet", alpha=0.1)
+    LinearRanker(alpha=0.1, loss='listnet')
+    """
+    kind = model_class(name)
+    known = kind().get_params()
+    for key in params:
+        if key not in known:
+            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known)}.")
+    return kind(**params)

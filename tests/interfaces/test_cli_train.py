@@ -1,0 +1,101 @@
+"""``rankwright train`` and ``predict``: the same as Python, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwright as rw
+from rankwright import cli
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rw.write_letor(rw.data.make_mslr_like(n_queries=20, mean_docs=8), tmp_path / "data.txt")
+    return tmp_path / "data.txt"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def call(*words: Any) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return call
+
+
+def test_the_same_model_as_python(data: Path, run: Run) -> None:
+    model = data.with_name("model.rw")
+    options = ["--loss", "listnet", "--penalty", "l1", "--alpha", "0.02", "-p", "max_iter=500"]
+    code, out, _ = run("train", data, "-o", model, *options, "--json")
+    assert code == 0
+    ds = rw.read(data)
+    ranker = rw.LinearRanker("listnet", "l1", 0.02, standardize=True, max_iter=500)
+    ranker.fit(ds.X, ds.y, ds.qid)
+    np.testing.assert_array_equal(rw.load(model).coef_, ranker.coef_)
+    facts = json.loads(out)
+    assert facts["features_used"] == np.count_nonzero(ranker.coef_)
+    assert facts["objective"] == ranker.objective_[-1]
+    code, out, _ = run("predict", model, data)
+    assert code == 0
+    np.testing.assert_array_equal([float(line) for line in out.split()], ranker.predict(ds.X))
+
+
+def test_one_line_about_the_fit(data: Path, run: Run) -> None:
+    model = data.with_name("model.rw")
+    code, out, _ = run("train", data, "-o", model, "--no-standardize", "--penalty", "none")
+    assert code == 0
+    assert out.startswith(f"{model}: LinearRanker, xendcg, objective ")
+    assert "of 136 features" in out
+    loaded = rw.load(model)
+    assert (loaded.penalty, loaded.standardize) == (None, False)
+
+
+def test_alpha_by_folds(data: Path, run: Run) -> None:
+    model = data.with_name("model.rw")
+    code, _, err = run("train", data, "-o", model, "--alpha", "auto")
+    assert code == 0
+    alpha = rw.load(model).alpha
+    assert f"alpha {alpha:g}: mean NDCG@10 " in err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--loss", "xe"], "loss must be one of "),
+        (["--alpha", "much"], "--alpha must be a number or 'auto', but is 'much'."),
+        (["--alpha", "-1"], "alpha must be "),
+        (["-p", "alpha"], "--param must be NAME=VALUE, but is 'alpha'."),
+        (["-p", "depth=3"], "linear has no parameter 'depth'; it has alpha, "),
+    ],
+)
+def test_bad_options_are_one_line(options: list[str], line: str, data: Path, run: Run) -> None:
+    code, out, err = run("train", data, "-o", data.with_name("model.rw"), *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"rankwright: {line}")
+    assert err.count("\n") == 1
+    assert not data.with_name("model.rw").exists()
+
+
+def test_an_unknown_model_names_those_that_are_known(data: Path, run: Run) -> None:
+    code, _, err = run("train", data, "-o", data.with_name("model.rw"), "--model", "oracle")
+    assert code == 2
+    assert "linear" in err
+
+
+def test_values_of_params() -> None:
+    from rankwright.cli.train import parse_params
+
+    given = parse_params(["a=1", "b=0.5", "c=True", "d=None", "e=l1", "f=[1, 2]", "g=x=y"])
+    wanted = {"a": 1, "b": 0.5, "c": True, "d": None, "e": "l1", "f": [1, 2], "g": "x=y"}
+    assert given == wanted
