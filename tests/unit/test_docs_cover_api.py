@@ -24,7 +24,8 @@ _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platfo
 
 
 @pytest.mark.parametrize(
-    "package", ["data", "metrics", "losses", "theory", "evaluation", "exceptions"]
+    "package",
+    ["data", "metrics", "losses", "theory", "evaluation", "evaluation.charts", "exceptions"],
 )
 def test_api_page_names_everything_public(package: str) -> None:
     module = importlib.import_module(f"rankwright.{package}")
