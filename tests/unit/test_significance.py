@@ -1,0 +1,154 @@
+"""Tests of differences, paired by query."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankwright.evaluation import compare_pairs
+from rankwright.evaluation.significance import (
+    detectable_difference,
+    holm,
+    randomization_test,
+    t_test,
+)
+
+differences = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=10).map(
+    np.array
+)
+
+
+def enumerated(d: Any) -> float:
+    """Return the p-value by the definition: every sign pattern, one by one."""
+    patterns = [abs(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in
+                product((1, -1), repeat=len(d))]  # fmt: skip
+    return float(np.mean([total >= abs(sum(d)) - 1e-9 for total in patterns]))
+
+
+@given(differences)
+@settings(max_examples=60, deadline=None)
+def test_few_queries_are_tested_exactly(d: Any) -> None:
+    assert randomization_test([d])[0] == pytest.approx(enumerated(d), abs=1e-12)
+
+
+def test_many_queries_agree_with_scipy() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.random(60), rng.random(60) * 0.93
+    theirs = stats.permutation_test(
+        (a, b), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",
+        n_resamples=20_000, vectorized=True, rng=np.random.default_rng(0),
+    )  # fmt: skip
+    ours = randomization_test([a - b], n_resamples=20_000)[0]
+    assert ours == pytest.approx(theirs.pvalue, abs=4 * math.sqrt(0.25 / 20_000))
+    assert t_test(a - b) == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-10)
+
+
+def test_under_the_null_hypothesis_p_values_are_uniform() -> None:
+    rng = np.random.default_rng(0)
+    p = randomization_test([rng.normal(size=40) for _ in range(400)], n_resamples=999)
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert p.min() >= 1 / 1000
+
+
+def test_t_test_without_spread() -> None:
+    assert t_test(np.zeros(3)) == 1.0
+    assert t_test(np.ones(3)) == 0.0
+    assert math.isnan(t_test(np.ones(1)))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_steps_down(p: list[float]) -> None:
+    corrected = holm(p)
+    order = np.argsort(p, kind="stable")
+    # By the definition: the k-th smallest of m is multiplied by m - k + 1, and none may fall
+    # below one before it.
+    expected, highest = {}, 0.0
+    for rank, i in enumerate(order.tolist()):
+        highest = max(highest, (len(p) - rank) * p[i])
+        expected[i] = min(1.0, highest)
+    assert corrected.tolist() == [expected[i] for i in range(len(p))]
+    assert (corrected >= p).all()
+
+
+def test_the_detectable_difference_has_the_power_it_claims() -> None:
+    spread, n = 0.2, 50
+    shift = detectable_difference(spread, n) * math.sqrt(n) / spread
+    critical = stats.t.ppf(0.975, n - 1)
+    power = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
+    assert power == pytest.approx(0.8, abs=1e-6)
+    assert math.isnan(detectable_difference(spread, 1))
+    assert detectable_difference(0.0, 10) == 0.0
+
+
+def test_a_comparison_counts_and_measures() -> None:
+    a, b = np.array([0.5, 0.6, 0.7, math.nan]), np.array([0.4, 0.6, 0.8, math.nan])
+    (pair,) = compare_pairs({"a": a, "b": b})
+    assert (pair.n_queries, pair.wins, pair.ties, pair.losses) == (3, 1, 1, 1)
+    assert pair.difference == pytest.approx((0.1 + 0 - 0.1) / 3)
+    assert pair.p_randomization == pair.p_holm == 1.0
+    assert not pair.significant
+    b[1] += 0.1
+    (reverse,) = compare_pairs({"a": a, "b": b}, higher_is_better=False)
+    assert (reverse.wins, reverse.ties, reverse.losses) == (2, 0, 1)
+
+
+def test_all_pairs_are_corrected_together() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.random(80)
+    values = {"best": base + 0.1, "good": base + rng.normal(0.05, 0.05, 80), "bad": base}
+    pairs = compare_pairs(values)
+    assert [(p.a, p.b) for p in pairs] == [("best", "good"), ("best", "bad"), ("good", "bad")]
+    assert [p.p_holm for p in pairs] == holm([p.p_randomization for p in pairs]).tolist()
+    assert all(p.significant for p in pairs)
+    assert pairs[1].effect_size > 1e6 or math.isnan(pairs[1].effect_size)
+    assert "significant" in str(pairs[0])
+
+
+def test_the_order_of_queries_does_not_matter() -> None:
+    rng = np.random.default_rng(5)
+    values = {"a": rng.random(70), "b": rng.random(70), "c": rng.random(70)}
+    shuffle = rng.permutation(70)
+    again = compare_pairs({name: column[shuffle] for name, column in values.items()})
+    for one, other in zip(compare_pairs(values), again, strict=True):
+        assert one.p_randomization == other.p_randomization
+        assert (one.low, one.high) == (other.low, other.high)
+
+
+def test_equal_rankers_do_not_differ() -> None:
+    values = np.linspace(0, 1, 20)
+    (pair,) = compare_pairs({"a": values, "b": values})
+    assert (pair.p_randomization, pair.p_t, pair.ties) == (1.0, 1.0, 20)
+    assert math.isnan(pair.effect_size)
+    assert pair.to_dict()["effect_size"] is None
+
+
+def test_queries_that_are_all_undefined_give_nothing() -> None:
+    (pair,) = compare_pairs({"a": [math.nan], "b": [math.nan]})
+    assert pair.n_queries == 0
+    assert math.isnan(pair.difference)
+    assert pair.p_randomization == 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"a": [1.0]}, "per_query must have vectors of one length for at least two rankers, but"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, "per_query must have vectors of one length"),
+        ({"a": [[1.0]], "b": [[1.0]]}, "per_query must have vectors of one length"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(values: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        compare_pairs(values)
+    with pytest.raises(ValueError, match=r"^n_resamples must be a positive integer, but is 0\.$"):
+        compare_pairs({"a": [1.0], "b": [0.5]}, n_resamples=0)
+    with pytest.raises(ValueError, match=r"^level and power must lie in \(0, 1\)"):
+        detectable_difference(0.1, 10, power=1.0)
