@@ -244,3 +244,14 @@ def test_datasets_pickle() -> None:
 
 def test_the_name_at_the_top_is_the_class() -> None:
     assert rw.Dataset is Dataset
+
+
+def test_other_labels_keep_everything_else() -> None:
+    ds = Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[1, 2, 1], doc_ids=["a", "b", "c"])
+    other = ds.with_labels([5, 6, 7])
+    assert other.restore(other.y).tolist() == [5, 7, 6]
+    assert other.X is ds.X
+    assert other.groups is ds.groups
+    assert ds.y.tolist() == [0, 2, 1]
+    with pytest.raises(ValueError, match=r"^y must have 3 values, one per row, but has 2\.$"):
+        ds.with_labels([1, 2])

@@ -1,25 +1,36 @@
 """Data sets: groups, reading, writing, splitting, examining, generating."""
 
+from rankwright.data.click_models import Cascade, ClickModel, PositionBased, UserBrowsing
+from rankwright.data.clicks import ClickLog, simulate_clicks
 from rankwright.data.dataset import Dataset
 from rankwright.data.doctor import Description, Finding
 from rankwright.data.frames import from_frame, read_frame, write_frame
 from rankwright.data.groups import Groups
 from rankwright.data.letor import read_letor, stream, write_letor
+from rankwright.data.noise import augment, perturb_labels
 from rankwright.data.ranks import rank, top_k
 from rankwright.data.reading import read, write
 from rankwright.data.synthetic import make_mslr_like
 
 __all__ = [
+    "Cascade",
+    "ClickLog",
+    "ClickModel",
     "Dataset",
     "Description",
     "Finding",
     "Groups",
+    "PositionBased",
+    "UserBrowsing",
+    "augment",
     "from_frame",
     "make_mslr_like",
+    "perturb_labels",
     "rank",
     "read",
     "read_frame",
     "read_letor",
+    "simulate_clicks",
     "stream",
     "top_k",
     "write",

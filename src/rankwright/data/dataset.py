@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -170,6 +171,20 @@ class Dataset:
         return Dataset.from_checked(
             self.X[rows], self.y[rows], self.qid[rows], self.feature_names, docs
         )
+
+    def with_labels(self, y: ArrayLike) -> Dataset:
+        """Return the same documents, in the same order, with other labels.
+
+        Examples
+        --------
+        >>> ds = Dataset([[1.0], [2.0]], [0, 1])
+        >>> ds.with_labels([1, 0]).y
+        array([1., 0.])
+        """
+        labels = check_y(y, self.n_docs)
+        other = copy.copy(self)
+        other.y = labels
+        return other
 
     def split(
         self, shares: Sequence[float] = (0.6, 0.2, 0.2), random_state: int = 0

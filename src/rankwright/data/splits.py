@@ -10,14 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.hashing import combine
+from rankwright.data.streams import check_seed, stream_keys
 
 
 def shuffled_queries(groups: Groups, random_state: int) -> Ints:
     """Return the positions of the queries, ordered by their ids and the seed alone."""
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise TypeError(f"random_state must be an integer, but is {random_state!r}.")
-    return np.argsort(combine(int(random_state), groups.keys), kind="stable")
+    return np.argsort(stream_keys(groups, check_seed(random_state)), kind="stable")
 
 
 def split_queries(groups: Groups, shares: Sequence[float], random_state: int) -> list[Ints]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.hashing import combine, mix
+from rankwright.data.streams import uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import (
     Bound,
@@ -232,11 +232,7 @@ class XENDCG(Loss):
             return gamma
         if self.gamma != "random":
             return np.full(len(y), float(self.gamma))
-        keys = combine(self.random_state, combine(draw, groups.keys))
-        position = np.arange(len(y)) - np.repeat(groups.indptr[:-1], groups.sizes)
-        bits = mix(np.repeat(keys, groups.sizes) + position.astype(np.uint64))
-        uniform: Floats = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return uniform
+        return uniforms(groups, self.random_state, draw)
 
     def _targets(self, y: Floats, groups: Groups, draw: int) -> tuple[Floats, Floats]:
         """Return phi, and its normaliser S by query."""
