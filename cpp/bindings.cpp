@@ -32,4 +32,5 @@ NB_MODULE(_kernels, m) {
     rankwright::bind_metrics(m);
     rankwright::bind_losses(m);
     rankwright::bind_solvers(m);
+    rankwright::bind_online(m);
 }

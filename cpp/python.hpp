@@ -50,5 +50,6 @@ void bind_letor(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_solvers(nb::module_& m);
+void bind_online(nb::module_& m);
 
 }  // namespace rankwright

@@ -9,11 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwright import data, evaluation, losses, metrics, theory
+    from rankwright import data, evaluation, losses, metrics, online, theory
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
     from rankwright.linear import LinearRanker
+    from rankwright.online import SLAMPerceptron
     from rankwright.persistence import load, save
 
 __version__ = "0.1.0"
@@ -30,13 +31,14 @@ _WHERE = {
     "Evaluation": "rankwright.evaluation",
     "evaluate": "rankwright.evaluation",
     "LinearRanker": "rankwright.linear",
+    "SLAMPerceptron": "rankwright.online",
     "load": "rankwright.persistence",
     "save": "rankwright.persistence",
     "ConvergenceWarning": "rankwright.exceptions",
     "DataError": "rankwright.exceptions",
     "DataWarning": "rankwright.exceptions",
 }
-_PACKAGES = ("data", "evaluation", "losses", "metrics", "theory")
+_PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "theory")
 
 __all__ = [
     "ConvergenceWarning",
@@ -45,6 +47,7 @@ __all__ = [
     "Dataset",
     "Evaluation",
     "LinearRanker",
+    "SLAMPerceptron",
     "data",
     "evaluate",
     "evaluation",
@@ -52,6 +55,7 @@ __all__ = [
     "load",
     "losses",
     "metrics",
+    "online",
     "rank",
     "read",
     "save",

@@ -711,3 +711,134 @@ def sparse_descent(
     ],
     step: str,
 ) -> Descent: ...
+
+class Rows:
+    """The rows of a feature matrix."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+
+@overload
+def dense_rows(
+    X: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Rows: ...
+@overload
+def dense_rows(
+    X: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Rows: ...
+@overload
+def sparse_rows(
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Rows: ...
+@overload
+def sparse_rows(
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Rows: ...
+@overload
+def sparse_rows(
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Rows: ...
+@overload
+def sparse_rows(
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Rows: ...
+
+class Iterate:
+    """Weights of an online learner and their mean."""
+
+    def __init__(
+        self,
+        w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        mean: str,
+        round: int,
+        since: int,
+    ) -> None: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def since(self) -> int: ...
+
+class SlamRounds:
+    """Queries as the SLAM perceptron sees them."""
+
+    def __init__(
+        self,
+        layers: Layers,
+        v: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        loss: str,
+        k: int,
+        misordered_only: bool,
+        discount: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def round(
+        self,
+        q: int,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        comparator: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        z: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> tuple[float, float]: ...
+    def learn(
+        self,
+        rows: Rows,
+        order: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        eta: float,
+        comparator: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        iterate: Iterate,
+        losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        surrogates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> int: ...

@@ -28,10 +28,12 @@ class RankingData:
     order: Ints | None  # input row of each row; None if nothing moved
 
 
-def check_ranking_data(estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None) -> RankingData:
+def check_ranking_data(
+    estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None, *, reset: bool = True
+) -> RankingData:
     """Validate what ``fit`` was given, and bring the rows of each query together.
 
-    Sets ``n_features_in_`` and ``feature_names_in_``.
+    Sets ``n_features_in_`` and ``feature_names_in_``, or compares with them unless ``reset``.
     """
     matrix, labels = validate_data(
         estimator,
@@ -41,6 +43,7 @@ def check_ranking_data(estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | No
         dtype=[np.float32, np.float64],
         order="C",
         y_numeric=True,
+        reset=reset,
     )
     labels = np.asarray(labels, dtype=np.float64)
     ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))

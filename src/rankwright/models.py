@@ -12,6 +12,7 @@ from typing import Any
 
 MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, class
     "linear": ("rankwright.linear", "LinearRanker"),
+    "slam-perceptron": ("rankwright.online", "SLAMPerceptron"),
 }
 CLASSES = {kind: package for package, kind in MODELS.values()}
 

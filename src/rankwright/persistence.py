@@ -283,7 +283,7 @@ def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     if dtype.kind not in "fiu" or dtype.itemsize > 8:
         raise DataError(f"{name} must hold numbers, but its type is {_short(dtype.str)}.")
     n_bytes = len(content) - stream.tell()
-    possible = not fortran and len(shape) <= 32 and min(shape, default=1) > 0
+    possible = not fortran and len(shape) <= 32 and all(0 <= n < 1 << 48 for n in shape)
     if not possible or math.prod(shape) * dtype.itemsize != n_bytes:
         raise DataError(f"{name} holds {n_bytes} bytes, which is not {dtype} of shape {shape}.")
     array: NDArray[Any] = np.ndarray(shape, dtype, content, stream.tell())

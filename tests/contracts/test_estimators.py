@@ -22,6 +22,7 @@ from rankwright.data import Dataset
 from rankwright.linear import LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
+from rankwright.online import SLAMPerceptron
 
 ESTIMATORS: dict[str, Any] = {
     "xendcg-l2": LinearRanker(),
@@ -32,13 +33,20 @@ ESTIMATORS: dict[str, Any] = {
     "rank-logistic-l2": LinearRanker("rank_logistic", "l2"),
     "own-loss": LinearRanker(Domination(margin=1.0), "l2", 0.01),
 }
+ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
+    "slam-perceptron": SLAMPerceptron(),
+    "slam-perceptron-averaged": SLAMPerceptron("map", variant="averaged", n_epochs=2),
+    "slam-perceptron-voted": SLAMPerceptron("ndcg@3", variant="voted", shuffle=True),
+    "slam-perceptron-paper": SLAMPerceptron(update="paper", eta=0.01),
+    "slam-perceptron-kernel": SLAMPerceptron(kernel="rbf"),
+}
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
 # --- scikit-learn's checks ---------------------------------------------------------------------
 
 
-@parametrize_with_checks(list(ESTIMATORS.values()))
+@parametrize_with_checks([*ESTIMATORS.values(), *ONLINE.values()])
 def test_scikit_learn_agrees(estimator: Any, check: Callable[[Any], None]) -> None:
     # Each check is on data of its own; that no warning of ours appears is tested elsewhere.
     with warnings.catch_warnings():

@@ -25,7 +25,16 @@ _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platfo
 
 @pytest.mark.parametrize(
     "package",
-    ["data", "metrics", "losses", "theory", "evaluation", "evaluation.charts", "exceptions"],
+    [
+        "data",
+        "metrics",
+        "losses",
+        "theory",
+        "online",
+        "evaluation",
+        "evaluation.charts",
+        "exceptions",
+    ],
 )
 def test_api_page_names_everything_public(package: str) -> None:
     module = importlib.import_module(f"rankwright.{package}")

@@ -73,7 +73,7 @@ class SLAM(Loss):
     def __post_init__(self) -> None:
         known = ("ndcg", "map", "map-uniform")
         if isinstance(self.metric, str):
-            if self.metric not in known and not self._cutoff:
+            if self.metric not in known and not self.cutoff:
                 raise ValueError(
                     f"metric must be one of {', '.join(known)}, ndcg@K, or a function from labels "
                     f"to weights, but is {self.metric!r}."
@@ -86,7 +86,7 @@ class SLAM(Loss):
             raise ValueError(f"threshold must be a finite number, but is {self.threshold!r}.")
 
     @property
-    def _cutoff(self) -> int:
+    def cutoff(self) -> int:
         """The K of ndcg@K, or 0."""
         match = _CUTOFF.fullmatch(self.metric) if isinstance(self.metric, str) else None
         return int(match[1]) if match else 0
@@ -96,7 +96,7 @@ class SLAM(Loss):
         """One minus the metric, times the margin; None for weights of your own."""
         if not isinstance(self.metric, str):
             return None
-        metric: Metric = NDCG(k=self._cutoff or None, ties="worst", empty=1.0)
+        metric: Metric = NDCG(k=self.cutoff or None, ties="worst", empty=1.0)
         if self.metric.startswith("map"):
             metric = AP(threshold=self.threshold, ties="worst", empty=1.0)
 
@@ -146,8 +146,8 @@ class SLAM(Loss):
         discount = discounts(longest, "log2")
         gain = np.exp2(y) - 1
         d = discount[rank - 1]
-        if self._cutoff:
-            v = np.where(rank <= self._cutoff, gain * d, 0.0)
+        if self.cutoff:
+            v = np.where(rank <= self.cutoff, gain * d, 0.0)
             best = sum_by_query(v, groups)
         else:
             best = sum_by_query(gain * d, groups)

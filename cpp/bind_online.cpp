@@ -1,0 +1,146 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
+#include "python.hpp"
+#include "slam_perceptron.hpp"
+
+namespace rankwright {
+
+namespace {
+
+template <class Float>
+std::unique_ptr<Rows> dense_rows(InMatrix<Float> X) {
+    return std::make_unique<DenseRows<Float>>(X.data(), X.shape(0), X.shape(1));
+}
+
+template <class Float, class Index>
+std::unique_ptr<Rows> sparse_rows(In<Float> data, In<Index> indices, In<Index> indptr,
+                                  std::size_t n_features) {
+    require(indptr.size() > 0 && data.size() == indices.size() &&
+                static_cast<std::size_t>(indptr.data()[indptr.size() - 1]) <= data.size(),
+            "not a CSR matrix");
+    return std::make_unique<SparseRows<Float, Index>>(data.data(), indices.data(), indptr.data(),
+                                                      indptr.size() - 1, n_features);
+}
+
+Mean parse_mean(std::string_view mean) {
+    if (mean == "last") return Mean::none;
+    if (mean == "averaged") return Mean::averaged;
+    require(mean == "voted", "mean must be 'last', 'averaged' or 'voted'");
+    return Mean::voted;
+}
+
+SlamLoss parse_slam_loss(std::string_view loss) {
+    if (loss == "ndcg") return SlamLoss::ndcg;
+    if (loss == "ap") return SlamLoss::ap;
+    require(loss == "weights", "loss must be 'ndcg', 'ap' or 'weights'");
+    return SlamLoss::weights;
+}
+
+// The arrays are looked at, not copied: keep_alive ties them to the rows.
+void bind_rows(nb::module_& m) {
+    nb::class_<Rows>(m, "Rows", "The rows of a feature matrix.")
+        .def_ro("n_rows", &Rows::n_rows)
+        .def_ro("n_features", &Rows::n_features);
+    m.def("dense_rows", &dense_rows<float>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
+    m.def("dense_rows", &dense_rows<double>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
+    const auto bind = [&m](auto function) {
+        m.def("sparse_rows", function, "data"_a.noconvert(), "indices"_a.noconvert(),
+              "indptr"_a.noconvert(), "n_features"_a, nb::keep_alive<0, 1>(),
+              nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>());
+    };
+    bind(&sparse_rows<float, std::int32_t>);
+    bind(&sparse_rows<float, std::int64_t>);
+    bind(&sparse_rows<double, std::int32_t>);
+    bind(&sparse_rows<double, std::int64_t>);
+}
+
+// The weights, their sum and [rounds, since] live in arrays of the Python caller.
+void bind_iterate(nb::module_& m) {
+    nb::class_<Iterate>(m, "Iterate", "Weights of an online learner and their mean.")
+        .def(
+            "__init__",
+            [](Iterate* self, Out<double> w, Out<double> sum, std::string_view mean,
+               std::int64_t round, std::int64_t since) {
+                const Mean kind = parse_mean(mean);
+                require(kind == Mean::none || sum.size() == w.size(),
+                        "sum must have a value for each weight");
+                new (self)
+                    Iterate{{w.data(), w.size()}, {sum.data(), sum.size()}, kind, round, since};
+            },
+            "w"_a.noconvert(), "sum"_a.noconvert(), "mean"_a, "round"_a, "since"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def_ro("round", &Iterate::round)
+        .def_ro("since", &Iterate::since);
+}
+
+void bind_slam(nb::module_& m) {
+    nb::class_<SlamRounds>(m, "SlamRounds", "Queries as the SLAM perceptron sees them.")
+        .def(
+            "__init__",
+            [](SlamRounds* self, const Layers& layers, In<double> v, std::string_view loss,
+               std::size_t k, bool misordered_only, In<double> discount) {
+                std::int64_t longest = 0;
+                for (std::size_t q = 0; q < layers.n_queries(); ++q) {
+                    longest = std::max(longest, layers.indptr[q + 1] - layers.indptr[q]);
+                }
+                require(v.size() == layers.rows.size(), "v must have a value for each row");
+                require(discount.size() >= static_cast<std::size_t>(longest),
+                        "discount must have a value for each rank");
+                new (self) SlamRounds(layers, view(v), parse_slam_loss(loss), k, misordered_only,
+                                      view(discount));
+            },
+            "layers"_a, "v"_a.noconvert(), "loss"_a, "k"_a, "misordered_only"_a,
+            "discount"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 7>())
+        .def(
+            "round",
+            [](SlamRounds& rounds, std::size_t q, In<double> scores, In<double> comparator,
+               Out<double> z) {
+                const auto& indptr = rounds.layers().indptr;
+                require(q + 1 < indptr.size(), "no such query");
+                const std::size_t size = indptr[q + 1] - indptr[q];
+                require(scores.size() == size && z.size() == size &&
+                            (comparator.size() == 0 || comparator.size() == size),
+                        "scores, comparator and z must have a value for each document");
+                const double* u = comparator.size() == 0 ? nullptr : comparator.data();
+                const SlamRound round = rounds(q, scores.data(), u, z.data());
+                return std::pair(round.loss, round.comparator);
+            },
+            "q"_a, "scores"_a.noconvert(), "comparator"_a.noconvert(), "z"_a.noconvert())
+        .def(
+            "learn",
+            [](SlamRounds& rounds, const Rows& rows, In<std::int64_t> order, double eta,
+               In<double> comparator, Iterate& iterate, Out<double> losses,
+               Out<double> surrogates) {
+                const auto& indptr = rounds.layers().indptr;
+                require(rows.n_rows == static_cast<std::size_t>(indptr.back()) &&
+                            rows.n_features == iterate.w.size(),
+                        "rows must fit the queries and the weights");
+                for (const auto q : view(order)) {
+                    require(q >= 0 && static_cast<std::size_t>(q) + 1 < indptr.size(),
+                            "no such query");
+                }
+                require(losses.size() == order.size() && surrogates.size() == order.size(),
+                        "losses and surrogates must have a value for each round");
+                require(comparator.size() == 0 || comparator.size() == rows.n_rows,
+                        "comparator must have a score for each row");
+                nb::gil_scoped_release release;
+                return slam_perceptron(rounds, rows, view(order), eta, view(comparator), iterate,
+                                       losses.data(), surrogates.data());
+            },
+            "rows"_a, "order"_a.noconvert(), "eta"_a, "comparator"_a.noconvert(), "iterate"_a,
+            "losses"_a.noconvert(), "surrogates"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_online(nb::module_& m) {
+    bind_rows(m);
+    bind_iterate(m);
+    bind_slam(m);
+}
+
+}  // namespace rankwright

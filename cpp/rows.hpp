@@ -1,0 +1,107 @@
+// The rows of a feature matrix, as online learners see them: dense or CSR, float32 or float64.
+//
+// A row costs far more than a virtual call, so learners are written once, against this interface.
+// Sums run in a fixed order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rankwright {
+
+class Rows {
+  public:
+    const std::size_t n_rows, n_features;
+
+    virtual ~Rows() = default;
+    // x_row . w
+    virtual double dot(std::size_t row, const double* w) const = 0;
+    // w += c x_row
+    virtual void add(std::size_t row, double c, double* w) const = 0;
+    virtual double squared_norm(std::size_t row) const = 0;
+    // out[i] = x_{begin + i} . w
+    virtual void scores(std::size_t begin, std::size_t end, const double* w, double* out) const {
+        for (std::size_t row = begin; row < end; ++row) out[row - begin] = dot(row, w);
+    }
+
+  protected:
+    Rows(std::size_t rows, std::size_t features) : n_rows(rows), n_features(features) {}
+};
+
+template <class Float>
+class DenseRows final : public Rows {
+    const Float* data_;
+
+    // Independent partial sums let the compiler use vector registers without reordering anything.
+    static constexpr std::size_t kLanes = 8;
+
+    template <class Term>
+    double sum(const Term& term) const {
+        double lane[kLanes] = {};
+        std::size_t j = 0;
+        for (; j + kLanes <= n_features; j += kLanes) {
+            for (std::size_t l = 0; l < kLanes; ++l) lane[l] += term(j + l);
+        }
+        double rest = 0;
+        for (; j < n_features; ++j) rest += term(j);
+        return ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
+               ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
+    }
+
+  public:
+    DenseRows(const Float* data, std::size_t n_rows, std::size_t n_features)
+        : Rows(n_rows, n_features), data_(data) {}
+
+    double dot(std::size_t row, const double* w) const override {
+        const Float* x = data_ + row * n_features;
+        return sum([=](std::size_t j) { return static_cast<double>(x[j]) * w[j]; });
+    }
+    void scores(std::size_t begin, std::size_t end, const double* w, double* out) const override {
+        for (std::size_t row = begin; row < end; ++row) out[row - begin] = DenseRows::dot(row, w);
+    }
+    void add(std::size_t row, double c, double* w) const override {
+        const Float* x = data_ + row * n_features;
+        for (std::size_t j = 0; j < n_features; ++j) w[j] += c * static_cast<double>(x[j]);
+    }
+    double squared_norm(std::size_t row) const override {
+        const Float* x = data_ + row * n_features;
+        return sum([=](std::size_t j) {
+            const double value = x[j];
+            return value * value;
+        });
+    }
+};
+
+template <class Float, class Index>
+class SparseRows final : public Rows {
+    const Float* data_;
+    const Index *indices_, *indptr_;
+
+  public:
+    SparseRows(const Float* data, const Index* indices, const Index* indptr, std::size_t n_rows,
+               std::size_t n_features)
+        : Rows(n_rows, n_features), data_(data), indices_(indices), indptr_(indptr) {}
+
+    double dot(std::size_t row, const double* w) const override {
+        double sum = 0;
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            sum += static_cast<double>(data_[i]) * w[indices_[i]];
+        }
+        return sum;
+    }
+    void add(std::size_t row, double c, double* w) const override {
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            w[indices_[i]] += c * static_cast<double>(data_[i]);
+        }
+    }
+    double squared_norm(std::size_t row) const override {
+        double sum = 0;
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            const double value = data_[i];
+            sum += value * value;
+        }
+        return sum;
+    }
+};
+
+}  // namespace rankwright

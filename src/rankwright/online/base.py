@@ -1,0 +1,188 @@
+"""What online learners share: rounds, epochs and streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from rankwright.data.groups import Ints
+from rankwright.data.validation import Floats
+from rankwright.estimator import RankingData, check_ranking_data
+from rankwright.exceptions import DataError
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What happened in some rounds.
+
+    Attributes
+    ----------
+    losses : ndarray of shape (n_rounds,)
+        Loss of each round, before its update.
+    n_updates : int
+        Rounds that changed the learner.
+    comparator : ndarray of shape (n_rounds,)
+        What the learner's guarantee charges a comparator in each round; empty without one.
+    """
+
+    losses: Floats
+    n_updates: int
+    comparator: Floats = field(default_factory=lambda: np.empty(0))
+
+
+class OnlineLearner(BaseEstimator):
+    """Base of the online learners.
+
+    A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
+    loss, and updates. ``fit`` starts anew and passes ``n_epochs`` times over the data;
+    ``partial_fit`` goes on with more of it.
+
+    To add a learner, derive from this class, or from
+    :class:`~rankwright.online.linear.OnlineLinearRanker` if it has one weight for each feature.
+    Store ``n_epochs``, ``shuffle`` and ``random_state`` with your own parameters in ``__init__``,
+    and write
+
+    - ``_check_params()``: raise ValueError for a parameter that cannot be;
+    - ``_begin(data, whole)``: set the fitted attributes of a learner that has seen nothing;
+      ``whole`` tells whether ``data`` is all there will be (``fit``) or a first piece;
+    - ``_prepare(data)``: do once what does not depend on the learner's state, and return it;
+    - ``_learn(task, order, comparator)``: the rounds named by ``order``, on what ``_prepare``
+      returned; update the fitted attributes and return :class:`Rounds`;
+    - ``predict``, ``score``, and ``_check_state`` for model files (call ``super()``'s).
+
+    Everything the learner needs to go on must be in fitted attributes that are numbers, arrays or
+    lists of them: then model files, checkpoints and ``partial_fit`` after loading work by
+    themselves.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        Rounds so far.
+    n_updates_ : int
+        Rounds that changed the learner.
+    cumulative_loss_ : float
+        Sum of the losses of all rounds, each before its update.
+    """
+
+    n_epochs: int = 1
+    shuffle: bool = False
+    random_state: int | None = None
+
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
+        """Learn from scratch, in ``n_epochs`` passes over the data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_docs, n_features)
+            Features.
+        y : array-like of shape (n_docs,)
+            Labels; larger is better.
+        qid : array-like of shape (n_docs,), optional
+            Query ids in any order; None is one query.
+        """
+        self._fit(X, y, qid)
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
+        """Go on learning, in one pass over these data in their order.
+
+        Parameters
+        ----------
+        X, y, qid
+            As for :meth:`fit`; whole queries. All calls must have the same features.
+        """
+        self._partial_fit(X, y, qid)
+        return self
+
+    # ---- what guarantees and streams are built on ----
+
+    def _fit(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, comparator: Any = None
+    ) -> list[Rounds]:
+        self._check_all_params()
+        data = self._check_data(X, y, qid, first=True)
+        self._begin_rounds()
+        self._begin(data, whole=True)
+        task = self._prepare(data)
+        return [
+            self._run(task, self._order(data, epoch), comparator) for epoch in range(self.n_epochs)
+        ]
+
+    def _partial_fit(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, comparator: Any = None
+    ) -> Rounds:
+        first = not hasattr(self, "n_rounds_")
+        self._check_all_params()
+        data = self._check_data(X, y, qid, first=first)
+        if first:
+            self._begin_rounds()
+            try:
+                self._begin(data, whole=False)
+            except ValueError:
+                del self.n_rounds_  # nothing has begun
+                raise
+        return self._run(self._prepare(data), np.arange(self._n_rounds(data)), comparator)
+
+    def _begin_rounds(self) -> None:
+        self.n_rounds_, self.n_updates_, self.cumulative_loss_ = 0, 0, 0.0
+
+    def _run(self, task: Any, order: Ints, comparator: Any) -> Rounds:
+        rounds = self._learn(task, order, comparator)
+        self.n_rounds_ += len(order)
+        self.n_updates_ += rounds.n_updates
+        # One after the other, so that the pieces of a stream may be cut anywhere.
+        self.cumulative_loss_ = float(np.cumsum([self.cumulative_loss_, *rounds.losses])[-1])
+        return rounds
+
+    def _order(self, data: Any, epoch: int) -> Ints:
+        n = self._n_rounds(data)
+        if not self.shuffle:
+            return np.arange(n)
+        seed = 0 if self.random_state is None else int(self.random_state)
+        return np.random.default_rng([seed, epoch]).permutation(n)
+
+    # ---- what learners define ----
+
+    def _check_all_params(self) -> None:
+        if isinstance(self.n_epochs, bool) or not self.n_epochs >= 1:
+            raise ValueError(f"n_epochs must be a positive integer, but is {self.n_epochs!r}.")
+        self._check_params()
+
+    def _check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+
+    def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> Any:
+        return check_ranking_data(self, X, y, qid, reset=first)
+
+    def _n_rounds(self, data: RankingData) -> int:
+        """Return how many rounds the data are: queries, unless a learner says otherwise."""
+        return data.groups.n_queries
+
+    def _begin(self, data: Any, whole: bool) -> None:
+        raise NotImplementedError
+
+    def _prepare(self, data: Any) -> Any:
+        return data
+
+    def _learn(self, task: Any, order: Ints, comparator: Any) -> Rounds:
+        raise NotImplementedError
+
+    def _check_state(self) -> None:
+        """Raise unless the fitted attributes, read from a file, can be those of a learner."""
+        for name in ("n_rounds_", "n_updates_"):
+            value = getattr(self, name, None)
+            if type(value) is not int or value < 0:
+                raise DataError(f"{name} must be an integer >= 0, but is {value!r:.50}.")
+        if type(getattr(self, "cumulative_loss_", None)) is not float:
+            raise DataError("cumulative_loss_ must be a number.")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse matrices are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,309 @@
+"""The perceptron of the SLAM surrogates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import RankingData, check_features
+from rankwright.losses.slam import SLAM, PreparedSLAM
+from rankwright.metrics.dcg import discounts
+from rankwright.online.base import Rounds
+from rankwright.online.dual import BLOCK, KernelForm, KernelLike, survival
+from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant, native_rows
+from rankwright.theory.gradients import radius
+
+Update: TypeAlias = Literal["misordered", "paper", "printed"]
+_UPDATES = ("misordered", "paper", "printed")
+
+
+class SLAMPerceptron(KernelForm, OnlineLinearRanker):
+    r"""Takes one step for each query that it ranks wrongly.
+
+    .. math::
+        w \leftarrow w - \eta X^\top z, \qquad
+        z = \sum_{i \text{ active}} v_i (e_{k(i)} - e_i)
+
+    where :math:`v` are the weights of :class:`~rankwright.losses.SLAM`, :math:`k(i)` is the
+    best-scored document with a lower label than i, and a query is ranked wrongly if its metric with
+    tied documents in the worst order is below 1. ``update`` says which documents are active:
+
+    - ``"misordered"``: those with :math:`s_k \ge s_i`. The run does not depend on the scale of the
+      features, :math:`\eta = 1`, and if a unit vector orders all pairs with margin
+      :math:`\gamma`, :math:`\sum_t (1 - \mathrm{metric}_t) \le 4 R_X^2 V / \gamma^2` with
+      :math:`R_X` the length of the longest document and :math:`V \le 1` the largest sum of a
+      query's weights;
+    - ``"paper"``: those with :math:`1 + s_k - s_i > 0`, and
+      :math:`\eta = 1/(4 m R_X^2 v_{\max})`, as Theorem 5 needs it; m is the most documents of a
+      query (or the metric's cutoff), :math:`v_{\max}` the largest ratio of two weights of a query;
+    - ``"printed"``: the same with :math:`\eta = 1`, as Algorithm 1 is printed. The theorem does
+      not hold for it (S1).
+
+    Parameters
+    ----------
+    metric : {"ndcg", "map", "map-uniform", "ndcg@K"} or callable, default "ndcg"
+        As for :class:`~rankwright.losses.SLAM`. With weights of your own, a round's loss is the sum
+        of the weights of the misordered documents.
+    update : {"misordered", "paper", "printed"}, default "misordered"
+        Which documents take part in an update.
+    variant : {"last", "averaged", "voted"}, default "last"
+        Which weights predict: the last, their mean over the rounds, or the mean of their
+        directions.
+    eta : float, optional
+        :math:`\eta`; by default what ``update`` says.
+    threshold : float, default 1.0
+        For MAP, relevant from this label on.
+    radius, max_docs, v_max : float, optional
+        :math:`R_X`, m and :math:`v_{\max}` of ``update="paper"``. ``fit`` measures them;
+        ``partial_fit`` cannot, and needs them or ``eta``.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
+        Kernel form: scores are sums over documents. None keeps weights.
+    gamma, degree, coef0
+        Of the kernel.
+    n_epochs : int, default 1
+        Passes over the data in ``fit``.
+    shuffle : bool, default False
+        Take the queries in a random order, another in each pass.
+    random_state : int, optional
+        Seed of that order.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights that predict; absent with a kernel.
+    support_, dual_coef_, born_ : ndarray
+        With a kernel: documents, their coefficients, and the rounds in which they came.
+    eta_ : float
+        :math:`\eta`.
+    n_rounds_, n_updates_ : int
+        Queries so far, and those that led to an update.
+    cumulative_loss_ : float
+        Sum of :math:`1 - \mathrm{metric}` over the queries, each before its update.
+
+    References
+    ----------
+    .. [1] Chaudhuri & Tewari, "Perceptron-like algorithms and generalization bounds for learning to
+       rank", Algorithm 1, Theorem 5, Corollaries 6 and 7.
+
+    Examples
+    --------
+    >>> from rankwright.data import make_mslr_like
+    >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
+    >>> scale = train.X.std(axis=0)
+    >>> ranker = SLAMPerceptron(variant="averaged", n_epochs=5)
+    >>> ranker = ranker.fit(train.X / scale, train.y, train.qid)
+    >>> ranker.score(test.X / scale, test.y, test.qid) > 0.7
+    True
+    """
+
+    def __init__(
+        self,
+        metric: str | Callable[[Floats], Floats] = "ndcg",
+        update: Update = "misordered",
+        *,
+        variant: Variant = "last",
+        eta: float | None = None,
+        threshold: float = 1.0,
+        radius: float | None = None,
+        max_docs: int | None = None,
+        v_max: float | None = None,
+        kernel: KernelLike | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.update = update
+        self.variant = variant
+        self.eta = eta
+        self.threshold = threshold
+        self.radius = radius
+        self.max_docs = max_docs
+        self.v_max = v_max
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def predict(self, X: Any) -> Floats:
+        """Return scores; a larger one ranks higher."""
+        if self.kernel is None:
+            return super().predict(X)
+        matrix = check_features(self, X)
+        coef = self.dual_coef_
+        if self.variant == "averaged":
+            coef = coef * survival(self.born_, self.n_rounds_)[:, None]
+        return self._dual_scores(matrix, coef)[:, 0]
+
+    @property
+    def loss(self) -> SLAM:
+        """The surrogate whose weights the updates have."""
+        return SLAM(self.metric, threshold=self.threshold)
+
+    def _check_params(self) -> None:
+        self.loss  # noqa: B018 - it raises
+        if self.update not in _UPDATES:
+            raise ValueError(
+                f"update must be one of {', '.join(_UPDATES)}, but is {self.update!r}."
+            )
+        check_variant(self.variant)
+        for name in ("eta", "radius", "max_docs", "v_max"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a positive number, but is {value!r}.")
+        if self.kernel is not None:
+            self._kernel()
+            if self.variant == "voted":
+                raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
+
+    def _begin(self, data: RankingData, whole: bool) -> None:
+        self.eta_ = self._step(data, whole)
+        if self.kernel is None:
+            super()._begin(data, whole)
+        else:
+            self._begin_dual(data.X, whole)
+
+    def _step(self, data: RankingData, whole: bool) -> float:
+        if self.eta is not None:
+            return float(self.eta)
+        if self.update != "paper":
+            return 1.0
+        if not whole and None in (self.radius, self.max_docs, self.v_max):
+            raise ValueError(
+                "update='paper' needs radius, max_docs and v_max, or eta, before partial_fit: its "
+                "step depends on documents that are still to come."
+            )
+        v = self.loss.weights(data.y, data.groups)
+        facts = SLAMFacts.of(v, data.groups, self.loss.cutoff)
+        r = radius(data.X) if self.radius is None else self.radius
+        if self.kernel is not None and self.radius is None:
+            r = self._kernel_radius(data.X)
+        m = facts.max_docs if self.max_docs is None else self.max_docs
+        v_max = facts.v_max if self.v_max is None else self.v_max
+        return 1 / max(4 * m * r**2 * v_max, 1e-300)
+
+    def _kernel_radius(self, X: Matrix) -> float:
+        """Return the length of the longest document in the kernel's space."""
+        kernel, rows = self._kernel(), np.arange(X.shape[0])
+        squares = [
+            np.diagonal(kernel(X[part], kernel.points(X, part, None)))
+            for part in np.array_split(rows, len(rows) // BLOCK + 1)
+        ]
+        return math.sqrt(max(0.0, float(np.concatenate(squares).max(initial=0.0))))
+
+    def _prepare(self, data: RankingData) -> _Task:
+        loss = self.loss
+        prepared = loss.prepare(data.y, data.groups, n_jobs=1)
+        kind = "weights"
+        if isinstance(self.metric, str):
+            kind = "ap" if self.metric.startswith("map") else "ndcg"
+        discount = discounts(int(data.groups.sizes.max(initial=1)), "log2")
+        rounds = _kernels.SlamRounds(
+            prepared.layers, prepared.v, kind, loss.cutoff, self.update == "misordered", discount
+        )
+        return _Task(data, prepared, rounds)
+
+    def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
+        if self.kernel is not None:
+            return self._learn_dual(task, order)
+        scores = np.empty(0)
+        if comparator is not None:
+            scores = np.asarray(task.data.X @ comparator, dtype=np.float64)
+        losses, surrogates = np.empty(len(order)), np.empty(len(order))
+        with self._iterate() as iterate:
+            n_updates = task.rounds.learn(
+                native_rows(task.data.X), order, self.eta_, scores, iterate, losses, surrogates
+            )
+        return Rounds(losses, n_updates, surrogates if comparator is not None else np.empty(0))
+
+    def _learn_dual(self, task: _Task, order: Ints) -> Rounds:
+        data, expansion = task.data, self._expansion()
+        losses, n_updates, t = [], 0, self.n_rounds_
+        for queries in _blocks(order, data.groups):
+            expansion.open(data.X, data.groups.rows_of(queries), data.order)
+            begin = 0
+            for q in queries.tolist():
+                t += 1
+                end = begin + int(data.groups.sizes[q])
+                z = np.empty(end - begin)
+                scores = expansion.scores[begin:end, 0].copy()
+                loss, _ = task.rounds.round(q, scores, np.empty(0), z)
+                losses.append(loss)
+                if loss > 0:
+                    n_updates += 1
+                    members = np.flatnonzero(z)
+                    expansion.add(begin + members, -self.eta_ * z[members, None], t)
+                begin = end
+        self._keep(expansion)
+        return Rounds(np.array(losses), n_updates)
+
+    def _check_state(self) -> None:
+        if self.kernel is None:
+            super()._check_state()
+        else:
+            super(OnlineLinearRanker, self)._check_state()
+            self._check_dual_state(1)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn whether X is a kernel."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+@dataclass(frozen=True)
+class _Task:
+    data: RankingData
+    prepared: PreparedSLAM  # its arrays are looked at by `rounds`
+    rounds: _kernels.SlamRounds
+
+
+@dataclass(frozen=True)
+class SLAMFacts:
+    r"""What the bounds of the SLAM paper need to know of the weights.
+
+    Attributes
+    ----------
+    max_docs : int
+        m: the most documents of a query, or the metric's cutoff if that is less.
+    v_max : float
+        The largest ratio of two positive weights of one query.
+    V : float
+        The largest sum of a query's weights.
+    """
+
+    max_docs: int
+    v_max: float
+    V: float
+
+    @classmethod
+    def of(cls, v: Floats, groups: Groups, cutoff: int = 0) -> SLAMFacts:
+        """Measure weights."""
+        longest = int(groups.sizes.max(initial=1))
+        full = groups.indptr[:-1][groups.sizes > 0]
+        if len(full) == 0:
+            return cls(1, 1.0, 0.0)
+        largest = np.maximum.reduceat(v, full)
+        smallest = np.minimum.reduceat(np.where(v > 0, v, np.inf), full)
+        ratio = float(np.max(largest / smallest, initial=1.0))
+        total = float(np.add.reduceat(v, full).max())
+        return cls(min(longest, cutoff) if cutoff else longest, max(ratio, 1.0), total)
+
+
+def _blocks(order: Ints, groups: Groups) -> Iterator[Ints]:
+    """Cut the queries into runs of about BLOCK rows."""
+    ends = np.cumsum(groups.sizes[order]) // BLOCK
+    yield from np.split(order, np.flatnonzero(np.diff(ends)) + 1)
