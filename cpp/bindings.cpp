@@ -33,4 +33,5 @@ NB_MODULE(_kernels, m) {
     rankwright::bind_losses(m);
     rankwright::bind_solvers(m);
     rankwright::bind_online(m);
+    rankwright::bind_problems(m);
 }

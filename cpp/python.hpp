@@ -51,5 +51,6 @@ void bind_metrics(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_online(nb::module_& m);
+void bind_problems(nb::module_& m);
 
 }  // namespace rankwright

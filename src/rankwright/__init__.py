@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwright import data, evaluation, losses, metrics, online, theory
+    from rankwright import data, evaluation, losses, metrics, online, problems, theory
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
@@ -38,7 +38,7 @@ _WHERE = {
     "DataError": "rankwright.exceptions",
     "DataWarning": "rankwright.exceptions",
 }
-_PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "theory")
+_PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "theory")
 
 __all__ = [
     "ConvergenceWarning",
@@ -56,6 +56,7 @@ __all__ = [
     "losses",
     "metrics",
     "online",
+    "problems",
     "rank",
     "read",
     "save",

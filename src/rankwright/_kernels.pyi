@@ -842,3 +842,104 @@ class SlamRounds:
         losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         surrogates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> int: ...
+
+class Problem:
+    """A prediction task; see rankwright.problems."""
+
+    def predict(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def loss(
+        self,
+        prediction: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> float: ...
+    def correct(
+        self,
+        y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def augmented(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def represent(
+        self,
+        prediction: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+
+class BinaryProblem(Problem):
+    def __init__(self, alpha0: float, alpha1: float) -> None: ...
+
+class ClassProblem(Problem):
+    def __init__(
+        self,
+        loss: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        reject: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+
+class LabelsProblem(Problem):
+    def __init__(self, m: int, loss: str) -> None: ...
+
+class RankingProblem(Problem):
+    def __init__(
+        self,
+        f: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        discount: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    @property
+    def most(self) -> int: ...
+    def augmented_by(
+        self,
+        scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        gains: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        route: str,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def route(
+        self,
+        gains: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> str: ...
+
+def assign(
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
