@@ -1,4 +1,4 @@
-"""The command line: ``rankwright info|convert|train|predict|evaluate|bounds``.
+"""The command line: ``rankwright info|convert|train|predict|evaluate|bounds|...``.
 
 Exit codes: 0 for success, 1 for a check that failed, 2 for bad input. Bad input ends in one line on
 standard error, never in a traceback.
@@ -11,7 +11,16 @@ import sys
 
 import typer
 
-from rankwright.cli import bounds, convert, evaluate, info, predict, train
+from rankwright.cli import (
+    bounds,
+    convert,
+    datasets,
+    evaluate,
+    info,
+    predict,
+    simulate,
+    train,
+)
 
 app = typer.Typer(
     name="rankwright",
@@ -39,6 +48,8 @@ app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("bounds")(bounds.bounds)
+app.command("simulate")(simulate.simulate)
+app.add_typer(datasets.app, name="datasets")
 
 
 def main() -> None:

@@ -1,9 +1,12 @@
-"""Data sets: groups, reading, writing, splitting, examining, generating."""
+"""Data sets: reading, writing, splitting, examining, generating, corrupting, fetching."""
 
+from rankwright.data.benchmarks import BENCHMARKS, find_benchmark
+from rankwright.data.catalogue import Benchmark, data_folder
 from rankwright.data.click_models import Cascade, ClickModel, PositionBased, UserBrowsing
 from rankwright.data.clicks import ClickLog, simulate_clicks
 from rankwright.data.dataset import Dataset
 from rankwright.data.doctor import Description, Finding
+from rankwright.data.download import fetch
 from rankwright.data.frames import from_frame, read_frame, write_frame
 from rankwright.data.groups import Groups
 from rankwright.data.letor import read_letor, stream, write_letor
@@ -13,6 +16,8 @@ from rankwright.data.reading import read, write
 from rankwright.data.synthetic import make_mslr_like
 
 __all__ = [
+    "BENCHMARKS",
+    "Benchmark",
     "Cascade",
     "ClickLog",
     "ClickModel",
@@ -23,6 +28,9 @@ __all__ = [
     "PositionBased",
     "UserBrowsing",
     "augment",
+    "data_folder",
+    "fetch",
+    "find_benchmark",
     "from_frame",
     "make_mslr_like",
     "perturb_labels",

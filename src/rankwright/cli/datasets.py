@@ -1,0 +1,147 @@
+"""``rankwright datasets``: public benchmarks, and how to get them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwright.cli.terminal import Json, print_table
+
+if TYPE_CHECKING:
+    from rankwright.data.download import Progress
+
+Folder = Annotated[
+    str | None,
+    typer.Option("--folder", help="Folder of all data sets; RANKWRIGHT_DATA sets the default."),
+]
+Name = Annotated[str, typer.Argument(help="Name of the data set.")]
+
+app = typer.Typer(help="List public benchmarks; get them.", add_completion=False)
+
+
+@app.callback(invoke_without_command=True)
+def datasets(context: typer.Context, folder: Folder = None, as_json: Json = False) -> None:
+    """List public benchmarks and say which are here; get NAME fetches one."""
+    if context.invoked_subcommand is not None:
+        context.obj = folder
+        return
+    from rankwright.data.benchmarks import BENCHMARKS
+    from rankwright.data.catalogue import data_folder
+
+    if as_json:
+        facts = [_facts(benchmark, folder) for benchmark in BENCHMARKS]
+        typer.echo(json.dumps({"folder": str(data_folder(folder)), "datasets": facts}, indent=2))
+        return
+    rows = [
+        [
+            benchmark.name,
+            "yes" if benchmark.is_present(folder) else "no",
+            "get" if benchmark.downloadable else "by hand",
+            benchmark.contents,
+        ]
+        for benchmark in BENCHMARKS
+    ]
+    print_table(["name", "here", "how", "contents"], rows)
+    typer.echo(f"\nFolder: {data_folder(folder)}", err=True)
+    typer.echo("rankwright datasets show NAME tells terms, checksums and steps.", err=True)
+
+
+@app.command("show")
+def show(context: typer.Context, name: Name, folder: Folder = None) -> None:
+    """Say what a data set is, its terms, and exactly what to do to have it."""
+    from rankwright.data.benchmarks import find_benchmark
+
+    root = folder or context.obj
+    benchmark = find_benchmark(name)
+    typer.echo(benchmark.instructions(root))
+    if benchmark.is_present(root):
+        typer.echo(f"It is there: {benchmark.folder(root)}")
+
+
+@app.command("get")
+def get(
+    context: typer.Context,
+    name: Name,
+    folder: Folder = None,
+    accept_terms: Annotated[
+        bool, typer.Option("--accept-terms", help="I have read the terms and accept them.")
+    ] = False,
+) -> None:
+    """Download, check and unpack a data set; a download that was cut goes on where it stopped."""
+    from rankwright.data.benchmarks import find_benchmark
+    from rankwright.data.download import fetch
+
+    benchmark = find_benchmark(name)
+    with download_bar() as progress:
+        place = fetch(
+            benchmark, folder or context.obj, accept_terms=accept_terms, progress=progress
+        )
+    typer.echo(f"{benchmark.title}: {place}")
+    typer.echo(f"Terms: {benchmark.terms}.", err=True)
+
+
+def _facts(benchmark: Any, folder: str | None) -> dict[str, Any]:
+    return {
+        "name": benchmark.name,
+        "title": benchmark.title,
+        "contents": benchmark.contents,
+        "terms": benchmark.terms,
+        "page": benchmark.page,
+        "downloadable": benchmark.downloadable,
+        "bytes": benchmark.size,
+        "present": benchmark.is_present(folder),
+        "folder": str(benchmark.folder(folder)),
+        "files": list(benchmark.files),
+        "archives": [
+            {"name": archive.name, "sha256": archive.sha256, "url": archive.url}
+            for archive in benchmark.archives
+        ],
+    }
+
+
+@contextlib.contextmanager
+def download_bar() -> Iterator[Progress]:
+    """Show how a download goes on: a bar on a terminal, a line every 10 % when piped."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+        from rich.progress import Progress as Bars
+
+        tasks: dict[str, Any] = {}
+        columns = [
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+        ]
+        with Bars(*columns, console=Console(stderr=True)) as bars:
+
+            def show_bar(file: str, done: int, total: int | None) -> None:
+                if file not in tasks:
+                    tasks[file] = bars.add_task(file, total=total)
+                bars.update(tasks[file], completed=done)
+
+            yield show_bar
+        return
+    shown: dict[str, int] = {}
+
+    def show_line(file: str, done: int, total: int | None) -> None:
+        tenth = 10 * done // total if total else done >> 26
+        if shown.get(file) != tenth:
+            shown[file] = tenth
+            share = f" of {total / 1e6:.1f}" if total else ""
+            typer.echo(f"{file}: {done / 1e6:.1f}{share} MB", err=True)
+
+    yield show_line

@@ -1,0 +1,152 @@
+"""``rankwright simulate``: noise and clicks on purpose."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankwright.cli.terminal import DataFile, Jobs, Label, Qid, doing, read_dataset
+
+if TYPE_CHECKING:
+    from rankwright.data import ClickLog, Dataset
+
+
+class Noise(StrEnum):
+    """What may happen to data."""
+
+    labels = "labels"
+    augment = "augment"
+    cascade = "cascade"
+    position = "position"
+    browsing = "browsing"
+
+
+class Output(StrEnum):
+    """What to write of clicks."""
+
+    impressions = "impressions"
+    rates = "rates"
+    weighted = "weighted"
+
+
+def simulate(
+    data: DataFile,
+    out: Annotated[str, typer.Argument(help="The file to write; its name tells the format.")],
+    noise: Annotated[Noise, typer.Option(help="What happens to the data.")],
+    level: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of documents (labels, augment), or probability of a click on label 0."
+        ),
+    ] = None,
+    probabilities: Annotated[
+        str | None,
+        typer.Option(help="labels: probabilities of labels 0,1,...; clicks: of a click on them."),
+    ] = None,
+    impressions: Annotated[int, typer.Option(help="Clicks: lists shown for each query.")] = 10,
+    scores: Annotated[
+        str | None,
+        typer.Option(help="Clicks: file of scores to rank by; shuffled without it."),
+    ] = None,
+    eta: Annotated[float, typer.Option(help="position, browsing: how fast attention falls.")] = 1.0,
+    top: Annotated[int | None, typer.Option(help="Clicks: show only so many documents.")] = None,
+    write: Annotated[
+        Output,
+        typer.Option(
+            help="Clicks: a query for each impression, or click rates as labels, plain or "
+            "weighted by inverse propensities."
+        ),
+    ] = Output.impressions,
+    log: Annotated[
+        str | None, typer.Option(help="Clicks: also write all that was shown (.tsv).")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    label: Label = "label",
+    qid: Qid = "qid",
+    jobs: Jobs = None,
+) -> None:
+    """Corrupt labels, add documents, or replace labels by simulated clicks."""
+    from rankwright.data import augment, perturb_labels
+    from rankwright.data.noise import label_noise_up_to
+    from rankwright.data.reading import write as write_dataset
+
+    numbers = None if probabilities is None else _numbers(probabilities)
+    of_labels = noise in (Noise.labels, Noise.augment)
+    if of_labels and level is None:
+        raise ValueError(f"--noise {noise.value} needs --level, a share such as 0.3.")
+    if of_labels and log is not None:
+        raise ValueError(f"--log needs clicks, but --noise is {noise.value}.")
+    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    with doing("Simulating"):
+        if noise is Noise.labels:
+            chances = label_noise_up_to(float(dataset.y.max())) if numbers is None else numbers
+            result = perturb_labels(dataset, level or 0.0, chances, seed)
+        elif noise is Noise.augment:
+            result = augment(dataset, level or 0.0, seed)
+        else:
+            clicks = _clicks(dataset, noise, level, numbers, impressions, scores, eta, top, seed)
+            result = _result(clicks, write)
+            if log is not None:
+                clicks.write(log)
+    with doing(f"Writing {out}"):
+        write_dataset(result, out)
+    name = "standard output" if out == "-" else out
+    typer.echo(f"{name}: {result!r}", err=True)
+
+
+def _clicks(
+    dataset: Dataset,
+    noise: Noise,
+    level: float | None,
+    clicks: tuple[float, ...] | None,
+    impressions: int,
+    scores: str | None,
+    eta: float,
+    top: int | None,
+    seed: int,
+) -> ClickLog:
+    from rankwright.cli.evaluate import read_scores
+    from rankwright.data import Cascade, PositionBased, UserBrowsing, simulate_clicks
+    from rankwright.data.click_models import CLICKS
+    from rankwright.exceptions import DataError
+
+    chances = CLICKS if clicks is None else clicks
+    model: Cascade | PositionBased | UserBrowsing
+    if noise is Noise.cascade:
+        model = Cascade(chances)
+    elif noise is Noise.position:
+        model = PositionBased(chances, eta)
+    else:
+        model = UserBrowsing(chances, eta)
+    if level is not None:
+        model = model.with_noise(level)
+    order = None
+    if scores is not None:
+        values = read_scores(scores)
+        if len(values) != dataset.n_docs:
+            raise DataError(
+                f"there must be one score for each of the {dataset.n_docs} documents, but there "
+                f"are {len(values)}.",
+                path=scores,
+            )
+        order = values[dataset.order]
+    return simulate_clicks(
+        dataset, model, scores=order, impressions=impressions, top=top, random_state=seed
+    )
+
+
+def _result(log: ClickLog, write: Output) -> Dataset:
+    if write is Output.impressions:
+        return log.impressions()
+    return log.dataset.with_labels(log.click_rates(weighted=write is Output.weighted))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"--probabilities must be numbers with commas between, but is {text!r}."
+        ) from None

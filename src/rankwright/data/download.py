@@ -1,0 +1,204 @@
+"""Fetching benchmarks: downloads that resume, checksums, unpacking."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import shutil
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rankwright.data.benchmarks import find_benchmark
+from rankwright.data.catalogue import Archive, Benchmark
+from rankwright.data.files import PathLike
+from rankwright.exceptions import DataError
+
+Progress = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all if known
+
+_BLOCK = 1 << 16
+_TIMEOUT = 30.0  # seconds without a byte
+
+
+def fetch(
+    benchmark: str | Benchmark,
+    folder: PathLike | None = None,
+    *,
+    accept_terms: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Bring a benchmark into its folder; do nothing if it is there.
+
+    What may be downloaded is downloaded (a download that was cut goes on where it stopped), checked
+    and unpacked. Of the others, archives that a person has put into the folder are checked and
+    unpacked. Needs ``rankwright[data]``.
+
+    Parameters
+    ----------
+    benchmark : str or Benchmark
+        Its name in the catalogue.
+    folder : str or path-like, optional
+        Folder of all benchmarks; see :func:`data_folder`.
+    accept_terms : bool, default False
+        Say that you accept the terms, where a person has to.
+    progress : callable, optional
+        Called with a file's name, its bytes so far and its bytes in all (None if unknown).
+
+    Returns
+    -------
+    Path
+        The folder of the benchmark.
+
+    Raises
+    ------
+    DataError
+        A file must be fetched by hand, or has a wrong checksum.
+    ConnectionError
+        The server cannot be reached, or the connection was cut.
+    """
+    entry = find_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
+    place = entry.folder(folder)
+    if entry.is_present(folder):
+        return place
+    for archive in entry.archives:
+        path = place / archive.name
+        if archive.url is None:
+            if not path.is_file():
+                raise DataError(
+                    "must be fetched by hand.\n" + entry.instructions(folder), path=path
+                )
+            _check(path, archive)
+        else:
+            if entry.must_accept and not accept_terms:
+                raise DataError(
+                    f"{entry.title} has terms that you must accept: {entry.terms}. Read them at "
+                    f"{entry.page}, then pass --accept-terms (accept_terms=True)."
+                )
+            _download(archive, place, progress)
+        unpack(path, place)
+    if missing := entry.missing(folder):
+        raise DataError(
+            f"must hold {missing[0]} (and {len(missing) - 1} more) once the archives are unpacked, "
+            f"but does not.\n{entry.instructions(folder)}",
+            path=place,
+        )
+    return place
+
+
+def _download(archive: Archive, folder: Path, progress: Progress | None) -> None:
+    """Download one file by pooch, which checks it and moves it to its place."""
+    try:
+        pooch = import_module("pooch")
+    except ImportError:
+        raise ImportError("downloads need pooch: pip install 'rankwright[data]'.") from None
+    pooch.get_logger().setLevel("WARNING")
+    part = folder / f"{archive.name}.part"
+    try:
+        pooch.retrieve(
+            archive.url,
+            known_hash=None if archive.sha256 is None else f"sha256:{archive.sha256}",
+            fname=archive.name,
+            path=folder,
+            downloader=partial(_resume, part=part, archive=archive, progress=progress),
+        )
+    except ValueError as error:
+        if "hash" not in str(error):
+            raise
+        raise _mismatch(
+            folder / archive.name, archive, "The download was removed; try again."
+        ) from None
+
+
+def _resume(
+    url: str, out: str, _pooch: Any, *, part: Path, archive: Archive, progress: Progress | None
+) -> None:
+    """Write a URL to ``out``, going on behind what an earlier try left in ``part``."""
+    done = part.stat().st_size if part.is_file() else 0
+    request = urllib.request.Request(url, headers={"User-Agent": "rankwright"})
+    if done:
+        request.add_header("Range", f"bytes={done}-")
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:
+            if reply.status != 206:  # the server sends everything again
+                done = 0
+            length = reply.headers.get("Content-Length")
+            total = None if length is None else done + int(length)
+            with open(part, "ab" if done else "wb") as file:
+                while block := reply.read(_BLOCK):
+                    file.write(block)
+                    done += len(block)
+                    if progress is not None:
+                        progress(archive.name, done, total)
+        if total is not None and done < total:
+            raise ConnectionError(f"{done} of {total} bytes came")
+    except urllib.error.HTTPError as error:
+        if error.code != 416:  # nothing is left to send: the checksum decides
+            raise ConnectionError(
+                f"{url}: the server answers {error.code} {error.reason}. See the publisher's page."
+            ) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _no_connection(url, part, error) from None
+    os.replace(part, out)
+
+
+def _no_connection(url: str, part: Path, error: Exception) -> ConnectionError:
+    reason = getattr(error, "reason", None) or error
+    if part.is_file() and (size := part.stat().st_size):
+        return ConnectionError(
+            f"{url}: the connection was cut ({reason}). {size} bytes are kept; run again to go on."
+        )
+    return ConnectionError(
+        f"{url}: {urlsplit(url).hostname} cannot be reached ({reason}). Are you offline? With "
+        f"another machine, fetch that file and put it at {part.with_suffix('')}."
+    )
+
+
+def _check(path: Path, archive: Archive) -> None:
+    """Raise unless a file that a person has put there is the right one."""
+    if archive.sha256 is None:
+        return
+    with open(path, "rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != archive.sha256:
+            raise _mismatch(path, archive, "Fetch it again.")
+
+
+def _mismatch(path: Path, archive: Archive, advice: str) -> DataError:
+    return DataError(
+        f"must have sha256 {archive.sha256}, but has another: it is damaged or another version. "
+        f"{advice}",
+        path=path,
+    )
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Unpack a zip or tar archive into a folder; leave other files as they are.
+
+    Members appear in the folder when all are unpacked; names that lead out of it are refused.
+    """
+    is_zip = path.suffix == ".zip"
+    if not (is_zip or path.name.endswith((".tar.gz", ".tar.bz2"))):
+        return
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacking-") as place:
+        try:
+            if is_zip:
+                with zipfile.ZipFile(path) as zipped:
+                    zipped.extractall(place)
+            else:
+                with tarfile.open(path) as tar:
+                    tar.extractall(place, filter="data")
+        except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
+            raise DataError(f"cannot be unpacked: {error}.", path=path) from None
+        for item in Path(place).iterdir():
+            target = folder / item.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            os.replace(item, target)
