@@ -1,12 +1,12 @@
-"""``python -m benchmarks [loading|metrics|table|all] [--quick]``."""
+"""``python -m benchmarks [loading|metrics|linear|table|all] [--quick]``."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import loading, metrics, table
+from benchmarks import linear, loading, metrics, table
 
-STEPS = {"loading": loading.run, "metrics": metrics.run, "table": table.run}
+STEPS = {"loading": loading.run, "metrics": metrics.run, "linear": linear.run, "table": table.run}
 
 
 def main() -> None:

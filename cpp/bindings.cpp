@@ -34,4 +34,5 @@ NB_MODULE(_kernels, m) {
     rankwright::bind_solvers(m);
     rankwright::bind_online(m);
     rankwright::bind_problems(m);
+    rankwright::bind_products(m);
 }

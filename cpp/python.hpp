@@ -52,5 +52,6 @@ void bind_losses(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_problems(nb::module_& m);
+void bind_products(nb::module_& m);
 
 }  // namespace rankwright

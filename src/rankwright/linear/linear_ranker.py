@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import (
     SCORE_METRIC,
@@ -184,7 +185,7 @@ class LinearRanker(BaseEstimator):
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
-        return np.asarray(check_features(self, X) @ self.coef_, dtype=np.float64)
+        return multiply(check_features(self, X), self.coef_, self.n_jobs)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return mean NDCG@10."""

@@ -67,15 +67,16 @@ def coordinate_descent(
     descent = _descent(objective, step)
     everything = np.arange(len(w))
     scores = objective.scores(w)
+    shift = scores - _margins(objective, scores)
     history = [objective.loss_and_slope(scores)[0] + penalty.value(w)]
     enough = objective.enough(tol)
     stop, n_iter, violation = "max_iter", 0, np.inf
     chosen, inner = everything, enough
     while n_iter < max_iter:
-        descent.start(_margins(objective, scores))
+        descent.start(scores - shift)  # sums of exponentials are taken afresh, against drift
         violation, _ = descent.sweep(chosen, penalty.l1, penalty.l2, w)
         n_iter += 1
-        scores = objective.scores(w)  # afresh, against drift
+        scores = descent.scores() + shift
         history.append(objective.loss_and_slope(scores)[0] + penalty.value(w))
         if callback:
             callback(Progress(n_iter, history[-1], violation, int(np.count_nonzero(w))))
@@ -90,8 +91,8 @@ def coordinate_descent(
             active = np.flatnonzero(w)
             inner = max(enough, 0.1 * violation)
             chosen = active if 0 < len(active) < len(w) else everything
-    _, slope = objective.loss_and_slope(scores)
-    gradient = objective.gradient(slope)
+    descent.start(objective.scores(w) - shift)
+    gradient = descent.slopes(everything)
     violation = float(penalty.violation(w, gradient).max(initial=0.0))
     return Solution(w, history, violation, objective.gap(w, gradient), n_iter, stop)
 

@@ -63,8 +63,10 @@ def lbfgs(
         # What falls is the split objective, where u and v may both be positive; F may rise a
         # little.
         nonlocal best
-        best = min(best, last, key=lambda point: point[0])
-        history.append(best[0])
+        # Of values that differ by rounding only, the last one's point is the better one.
+        if last[0] <= best[0] + 1e-14 * abs(best[0]):
+            best = last
+        history.append(min(history[-1], last[0]))
         violation = violation_of(last)
         if callback:
             n_features = int(np.count_nonzero(last[1]))

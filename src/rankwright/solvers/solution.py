@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rankwright.data.groups import Groups, Ints
+from rankwright.data.products import multiply, multiply_transposed
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss, Prepared
 from rankwright.penalties import ElasticNet
@@ -112,9 +113,8 @@ class Objective:
         return rows, prepare(self.loss, self.y[rows], groups, self.n_jobs)
 
     def scores(self, w: Floats) -> Floats:
-        """Return :math:`Xw` in float64."""
-        # In the type of X: converting a large float32 matrix would cost more than the product.
-        return np.asarray(self.X @ w.astype(self.X.dtype), dtype=np.float64)
+        """Return :math:`Xw`."""
+        return multiply(self.X, w, self.n_jobs)
 
     def loss_and_slope(self, scores: Floats) -> tuple[float, Floats]:
         """Return the mean loss and its gradient by scores."""
@@ -123,7 +123,7 @@ class Objective:
 
     def gradient(self, slope: Floats) -> Floats:
         r"""Return :math:`X^\top` times a gradient by scores."""
-        return np.asarray(self.X.T @ slope.astype(self.X.dtype), dtype=np.float64)
+        return multiply_transposed(self.X, slope, self.n_jobs)
 
     def enough(self, tol: float) -> float:
         """Return the violation at which to stop.

@@ -1,0 +1,549 @@
+"""Linear rankers: SLAM's value and subgradient, and seconds until an objective is near its minimum.
+
+Minimisers are compared by the time until the first iterate whose objective is near enough to the
+minimum, relative to what there is to gain: (F - F*) / (F(0) - F*). F* is that of a long run of
+ours; with an l2 penalty the length of its gradient proves how near that is, with l1 a second
+solver, started there, finds nothing better.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Literal
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse as sp
+
+from benchmarks import harness
+from benchmarks.harness import Contender, Task, run_task
+from benchmarks.scored import Shape
+from benchmarks.worker import Run, timed
+
+N_QUERIES = 6000
+QUICK_N_QUERIES = 300
+GROWTH = (1_000, 10_000, 100_000)
+SOLVER_ROUNDS = 3  # of runs that take up to a minute; after one that warms up
+LIMIT = 10.0  # times our time after which a peer is stopped
+
+SLAM_METHOD = """Value and subgradient of SLAM("ndcg") of every query, labels and weights known. \
+The peer is the formula in numpy: per query one matrix of all pairs, its row maxima, two \
+scatters."""
+
+SOLVER_METHOD = """Seconds until (F - F*) / (F(0) - F*) is below {goal:g}, all from weights 0, \
+features standardised, data set-up not counted. The peer uses the same native loss and gradient. \
+It is stopped at {limit:g} times our time, or when it makes no more progress; the ratio is then a \
+lower bound."""
+
+
+def run(quick: bool = False) -> None:
+    """Benchmark."""
+    n_queries = QUICK_N_QUERIES if quick else N_QUERIES
+    run_task(_slam(Shape(n_queries, ties=False)), quick)
+    run_task(_growth(), quick)
+    before = harness.ROUNDS
+    harness.ROUNDS = SOLVER_ROUNDS
+    try:
+        for problem in problems(quick):
+            run_task(_race(problem), quick)
+    finally:
+        harness.ROUNDS = before
+    count_sweeps(quick)
+
+
+# --- SLAM --------------------------------------------------------------------------------------
+
+
+def _slam(shape: Shape) -> Task:
+    return Task(
+        name="slam",
+        title="SLAM, value and subgradient",
+        method=SLAM_METHOD,
+        amount=shape.n_docs(),
+        unit="documents",
+        agree=["value", "gradient_norm"],
+        contenders=[
+            Contender("rankwright", partial(_our_slam, shape), "rankwright", "O(m) a query."),
+            Contender(
+                "numpy",
+                partial(_numpy_slam, shape),
+                "numpy",
+                "O(m^2) a query, vectorised. One thread.",
+                bars={"total": 20.0},
+            ),
+        ],
+    )
+
+
+def _slam_facts(values: Any, gradient: Any) -> dict[str, float]:
+    return {"value": float(np.sum(values)), "gradient_norm": float(np.linalg.norm(gradient))}
+
+
+def _our_slam(shape: Shape) -> Callable[[], Run]:
+    from rankwright.data import Groups
+    from rankwright.losses import SLAM
+
+    data = shape.make()
+    prepared = SLAM().prepare(data.y, Groups(data.indptr))
+
+    def run() -> Run:
+        (values, gradient), seconds = timed(lambda: prepared.values_and_grad(data.scores))
+        return Run({"total": seconds}, _slam_facts(values, gradient))
+
+    return run
+
+
+def _numpy_slam(shape: Shape) -> Callable[[], Run]:
+    from rankwright.data import Groups
+    from rankwright.losses import SLAM
+
+    data = shape.make()
+    groups = Groups(data.indptr)
+    v = SLAM().weights(data.y, groups)
+    rows = list(groups)
+
+    def evaluate() -> tuple[Any, Any]:
+        values, gradient = np.zeros(len(rows)), np.zeros(len(v))
+        for q, r in enumerate(rows):
+            y, s = data.y[r], data.scores[r]
+            slack = np.where(y[:, None] > y, 1 + s - s[:, None], 0.0)
+            worst = slack.argmax(axis=1)
+            largest = slack[np.arange(len(y)), worst]
+            active = np.flatnonzero(largest > 0)
+            values[q] = v[r][active] @ largest[active]
+            np.subtract.at(gradient[r], active, v[r][active])
+            np.add.at(gradient[r], worst[active], v[r][active])
+        return values, gradient
+
+    def run() -> Run:
+        (values, gradient), seconds = timed(evaluate)
+        return Run({"total": seconds}, _slam_facts(values, gradient))
+
+    return run
+
+
+def _growth() -> Task:
+    ours = Contender("rankwright", _slam_by_size, "rankwright", "One query of each size.")
+    return Task(
+        name="slam-growth",
+        title="SLAM, one query of 1,000 to 100,000 documents",
+        method='Value and subgradient of SLAM("ndcg"), labels known; one query, so one thread.',
+        amount=float(sum(GROWTH)),
+        unit="documents",
+        contenders=[ours],
+    )
+
+
+def _slam_by_size() -> Callable[[], Run]:
+    from rankwright.data import Groups
+    from rankwright.losses import SLAM
+
+    rng = np.random.default_rng(0)
+    queries = []
+    for m in GROWTH:
+        prepared = SLAM().prepare(rng.integers(0, 5, m).astype(float), Groups.one_query(m))
+        queries.append((m, prepared, rng.normal(size=m)))
+
+    def run() -> Run:
+        seconds = {}
+        for m, prepared, scores in queries:
+            seconds[f"{m}"] = timed(partial(prepared.values_and_grad, scores))[1]
+        return Run({"total": sum(seconds.values()), **seconds})
+
+    return run
+
+
+# --- data --------------------------------------------------------------------------------------
+
+
+def independent(n_queries: int) -> Any:
+    """Return `rankwright.data.make_mslr_like`: its features are independent but for the label."""
+    from rankwright.data import make_mslr_like
+
+    return make_mslr_like(n_queries)
+
+
+# The eigenvalues of the correlations of MSLR-WEB's 136 features fall from 25 to below 1e-4, about
+# evenly on a logarithmic scale: the same quantity is measured in title, body, anchor and so on.
+HIGHEST_EIGENVALUE, LOWEST_EIGENVALUE = 25.0, 1e-4
+
+
+def correlated(n_queries: int) -> Any:
+    """Return documents of `make_mslr_like`'s queries, features correlated as MSLR-WEB's are."""
+    from rankwright.data import Dataset
+
+    qid = independent(n_queries).qid
+    rng = np.random.default_rng(0)
+    n, d = len(qid), 136
+    spectrum = np.geomspace(HIGHEST_EIGENVALUE, LOWEST_EIGENVALUE, d)
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    mixing = (np.sqrt(spectrum)[:, None] * rotation.T).astype(np.float32)
+    seen, hidden = rng.normal(size=d), rng.normal(size=d) / np.sqrt(d)
+    X, utility = np.empty((n, d), dtype=np.float32), np.empty(n)
+    for begin in range(0, n, 65536):
+        rows = slice(begin, min(begin + 65536, n))
+        factors = rng.standard_normal((rows.stop - rows.start, d), dtype=np.float32)
+        X[rows] = factors @ mixing
+        utility[rows] = 0.1 * (X[rows] @ seen) + 0.5 * (factors @ hidden)
+    utility += rng.normal(size=n)
+    cuts = np.quantile(utility, np.cumsum((0.52, 0.32, 0.13, 0.02)))
+    return Dataset.from_checked(X, np.searchsorted(cuts, utility).astype(np.float64), qid)
+
+
+N_TOPICS, DOCS_OF_TOPIC, N_WORDS, WORDS_OF_DOC = 100, 1000, 200_000, 75
+RELEVANT_SHARE, N_TELLING = 0.03, 5000
+
+
+def topics(n_topics: int) -> Any:
+    """Return documents of words: one query a topic, 3 % of its documents relevant.
+
+    Each of a topic's 1,000 documents has 75 of 200,000 words, drawn by Zipf's law, with log-normal
+    weights and length 1. Words tell of relevance by weights that are normal for 5,000 of the words
+    and 0 for the others; the documents of a topic that score highest, noise included, are relevant.
+    """
+    from rankwright.data import Dataset
+
+    rng = np.random.default_rng(0)
+    n = n_topics * DOCS_OF_TOPIC
+    frequency = 1 / np.arange(1, N_WORDS + 1)
+    words = rng.choice(N_WORDS, (n, WORDS_OF_DOC), p=frequency / frequency.sum())
+    values = rng.lognormal(0, 0.5, words.shape)
+    indptr = np.arange(n + 1) * WORDS_OF_DOC
+    X = sp.csr_array((values.ravel(), words.ravel(), indptr), shape=(n, N_WORDS))
+    X.sum_duplicates()
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X = sp.csr_array(sp.diags_array(1 / lengths) @ X).astype(np.float32)
+    telling = np.zeros(N_WORDS)
+    rarer = np.sqrt(frequency)
+    chosen = rng.choice(N_WORDS, N_TELLING, replace=False, p=rarer / rarer.sum())
+    telling[chosen] = rng.normal(size=N_TELLING)
+    truth = X @ telling
+    truth = (truth + 0.5 * truth.std() * rng.normal(size=n)).reshape(n_topics, DOCS_OF_TOPIC)
+    y = (truth >= np.quantile(truth, 1 - RELEVANT_SHARE, axis=1)[:, None]).astype(np.float64)
+    return Dataset.from_checked(X, y.ravel(), np.repeat(np.arange(n_topics), DOCS_OF_TOPIC))
+
+
+# --- races -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An objective, and how near its minimum is near enough."""
+
+    name: str
+    title: str
+    make: Callable[[int], Any]
+    n_queries: int
+    loss: str
+    penalty: Literal["l1", "l2"]
+    alpha: float  # with l1, relative to where no feature is left
+    goal: float
+    peer: Literal["L-BFGS-B", "FISTA"]
+    bar: float | None
+
+    def objective(self) -> Any:
+        """Return the objective on standardised features; sparse ones are taken as they are."""
+        from rankwright.linear.linear_ranker import standard_deviations
+        from rankwright.losses import XENDCG, Domination, ListNet
+        from rankwright.penalties import ElasticNet
+        from rankwright.solvers import Objective
+
+        data = self.make(self.n_queries)
+        X = data.X
+        if not sp.issparse(X):
+            X = X * (1 / standard_deviations(X)).astype(X.dtype)
+        losses = {"listnet": ListNet(), "xendcg": XENDCG(gamma=0.5), "domination": Domination()}
+        loss, threads = losses[self.loss], harness.THREADS
+        objective = Objective(X, data.y, data.groups, loss, ElasticNet(), threads)
+        alpha = self.alpha
+        if self.penalty == "l1":
+            alpha *= objective.violation_at_zero()
+        objective.penalty = ElasticNet.from_name(self.penalty, alpha)
+        return objective
+
+
+def problems(quick: bool) -> list[Problem]:
+    """Return all races."""
+    n_queries = QUICK_N_QUERIES if quick else N_QUERIES
+    names = {"listnet": "ListNet", "xendcg": "XE-NDCG", "domination": "Domination"}
+    dense = [
+        Problem(
+            name=f"dense-{loss}-{alpha:g}",
+            title=f"{name}, dense, alpha {alpha:g}",
+            make=correlated,
+            n_queries=n_queries,
+            loss=loss,
+            penalty="l2",
+            alpha=alpha,
+            goal=1e-6,
+            peer="L-BFGS-B",
+            bar=3.0,
+        )
+        for loss, name in names.items()
+        for alpha in (1e-2, 1e-4)
+    ]
+    easy = Problem(
+        name="dense-independent",
+        title="ListNet, dense, independent features, alpha 0.0001",
+        make=independent,
+        n_queries=n_queries,
+        loss="listnet",
+        penalty="l2",
+        alpha=1e-4,
+        goal=1e-6,
+        peer="L-BFGS-B",
+        bar=None,
+    )
+    return [*dense, easy, *sparse_problems(quick)]
+
+
+def sparse_problems(quick: bool) -> list[Problem]:
+    """Return the races on documents of words."""
+    n_topics = 5 if quick else N_TOPICS
+    ridge = Problem(
+        name="sparse-l2",
+        title="Domination, sparse, l2",
+        make=topics,
+        n_queries=n_topics,
+        loss="domination",
+        penalty="l2",
+        alpha=1e-2,
+        goal=1e-4,
+        peer="L-BFGS-B",
+        bar=2.0,
+    )
+    lasso = Problem(
+        name="sparse-l1",
+        title="Domination, sparse, l1",
+        make=topics,
+        n_queries=n_topics,
+        loss="domination",
+        penalty="l1",
+        alpha=0.05,
+        goal=1e-4,
+        peer="FISTA",
+        bar=5.0,
+    )
+    return [ridge, lasso]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The objective to reach, and how long it took us once."""
+
+    objective: float
+    seconds: float
+
+
+@cache
+def find_goal(problem: Problem) -> Goal:
+    """Find the minimum, make sure of it, and return what is near enough."""
+    from rankwright.solvers import minimize
+
+    objective = problem.objective()
+    history: list[tuple[float, float]] = []
+    start = time.perf_counter()
+    found = minimize(
+        objective,
+        tol=1e-8,
+        max_iter=2000,
+        callback=lambda p: history.append((time.perf_counter() - start, p.objective)),
+    )
+    at_zero, best = found.objective[0], found.objective[-1]
+    uncertain = found.gap
+    if problem.penalty == "l1":
+        again = minimize(objective, found.coef, solver="lbfgs", tol=1e-10, max_iter=100)
+        uncertain = best - min(again.objective)
+    if not uncertain <= 0.1 * problem.goal * (at_zero - best):
+        raise RuntimeError(f"{problem.name}: the minimum is known to {uncertain:g} only")
+    goal = best + problem.goal * (at_zero - best)
+    return Goal(goal, next(seconds for seconds, value in history if value <= goal))
+
+
+class _Stopped(Exception):  # noqa: N818
+    """Raised to stop a minimiser."""
+
+
+class Watch:
+    """Stops a minimiser as soon as it is near enough, or has had its time."""
+
+    def __init__(self, goal: float, limit_s: float = np.inf) -> None:
+        self.goal, self.limit_s = goal, limit_s
+        self.n, self.value = 0, np.inf
+        self.start = time.perf_counter()
+        self.seconds = 0.0
+
+    def see(self, value: float) -> None:
+        """Look at an iterate's objective."""
+        self.n += 1
+        self.value = min(self.value, value)
+        self.seconds = time.perf_counter() - self.start
+        if self.value <= self.goal or self.seconds > self.limit_s:
+            raise _Stopped
+
+    def run(self, minimiser: Callable[[], Any]) -> Run:
+        """Run until stopped, or until it gives up by itself."""
+        with contextlib.suppress(_Stopped):
+            minimiser()
+        reached = float(self.value <= self.goal)
+        return Run({"total": self.seconds}, {"iterates": float(self.n), "reached": reached})
+
+
+def _race(problem: Problem) -> Task:
+    goal = find_goal(problem)
+    peers = {
+        "L-BFGS-B": (_lbfgs, "scipy.optimize.minimize, m = 10, every evaluation counts."),
+        "FISTA": (_fista, "Accelerated proximal gradient, backtracking, restarts."),
+    }
+    make, note = peers[problem.peer]
+    return Task(
+        name=problem.name,
+        title=problem.title,
+        method=SOLVER_METHOD.format(goal=problem.goal, limit=LIMIT),
+        amount=1.0,
+        unit="fits",
+        contenders=[
+            Contender("rankwright", partial(_ours, problem, goal), "rankwright", "minimize(...)."),
+            Contender(
+                problem.peer,
+                partial(make, problem, goal),
+                "scipy" if problem.peer == "L-BFGS-B" else "numpy",
+                note,
+                bars={"total": problem.bar},
+            ),
+        ],
+    )
+
+
+def _ours(problem: Problem, goal: Goal) -> Callable[[], Run]:
+    from rankwright.solvers import minimize
+
+    objective = problem.objective()
+
+    def run() -> Run:
+        watch = Watch(goal.objective)
+        found = watch.run(
+            lambda: minimize(objective, tol=1e-14, callback=lambda p: watch.see(p.objective))
+        )
+        if not found.facts["reached"]:
+            raise RuntimeError(f"ended at {watch.value!r}, before the goal {goal.objective!r}")
+        return found
+
+    return run
+
+
+def _lbfgs(problem: Problem, goal: Goal) -> Callable[[], Run]:
+    objective = problem.objective()
+    penalty = objective.penalty
+
+    def run() -> Run:
+        watch = Watch(goal.objective, LIMIT * goal.seconds)
+
+        def evaluate(w: Any) -> tuple[float, Any]:
+            loss, slope = objective.loss_and_slope(objective.scores(w))
+            value = loss + penalty.value(w)
+            gradient = objective.gradient(slope) + penalty.l2 * w
+            watch.see(value)
+            return value, gradient
+
+        return watch.run(lambda: _restarted(evaluate, np.zeros(objective.n_features)))
+
+    return run
+
+
+def _restarted(evaluate: Callable[[Any], tuple[float, Any]], w: Any) -> None:
+    """Run L-BFGS-B; begin again when rounding ends its line search, as long as that helps."""
+    options = {"maxiter": 10**6, "maxfun": 10**6, "ftol": 0.0, "gtol": 0.0}
+    best = np.inf
+    while True:
+        found = scipy.optimize.minimize(evaluate, w, jac=True, method="L-BFGS-B", options=options)
+        if not found.fun < best:
+            return
+        best, w = found.fun, found.x
+
+
+def _fista(problem: Problem, goal: Goal) -> Callable[[], Run]:
+    objective = problem.objective()
+
+    def run() -> Run:
+        watch = Watch(goal.objective, LIMIT * goal.seconds)
+        return watch.run(lambda: fista(objective, watch))
+
+    return run
+
+
+def fista(objective: Any, watch: Watch) -> None:
+    """Accelerated proximal gradient with backtracking, restarted when the objective rises."""
+    penalty = objective.penalty
+    w = point = np.zeros(objective.n_features)
+    step, momentum, last = 1.0, 1.0, np.inf
+    while True:
+        loss, slope = objective.loss_and_slope(objective.scores(point))
+        gradient = objective.gradient(slope)
+        step *= 1.5
+        while True:
+            moved = penalty.prox(point - step * gradient, step)
+            d = moved - point
+            at, _ = objective.loss_and_slope(objective.scores(moved))
+            if at <= loss + float(gradient @ d) + float(d @ d) / (2 * step) + 1e-12 * abs(loss):
+                break
+            step /= 2
+        value = at + penalty.value(moved)
+        if value > last:
+            momentum = 1.0
+        following = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
+        point = moved + (momentum - 1) / following * (moved - w)
+        w, momentum, last = moved, following, value
+        watch.see(value)
+
+
+# --- sweeps ------------------------------------------------------------------------------------
+
+
+def count_sweeps(quick: bool) -> None:
+    """Count the sweeps that coordinate descent needs with our step and with the thesis'."""
+    from rankwright.solvers import coordinate_descent
+
+    problem = sparse_problems(quick)[0]
+    goal, objective = find_goal(problem), problem.objective()
+
+    def sweeps(step: Literal["newton", "thesis"], most: int) -> tuple[int, bool, float]:
+        watch = Watch(goal.objective)
+        try:
+            coordinate_descent(
+                objective,
+                np.zeros(objective.n_features),
+                step=step,
+                tol=0.0,
+                max_iter=most,
+                callback=lambda p: watch.see(p.objective),
+            )
+        except _Stopped:
+            return watch.n, True, watch.seconds
+        return watch.n, False, watch.seconds
+
+    newton, _, newton_s = sweeps("newton", 1000)
+    thesis, reached, thesis_s = sweeps("thesis", 20 * newton)
+    record = {
+        "name": "sparse-sweeps",
+        "title": "Sweeps of coordinate descent, Domination, sparse, l2",
+        "method": f"Sweeps until (F - F*) / (F(0) - F*) is below {problem.goal:g}; the thesis' "
+        "step is stopped at twenty times ours.",
+        "quick": quick,
+        "newton": {"sweeps": newton, "seconds": newton_s},
+        "thesis": {"sweeps": thesis, "reached": reached, "seconds": thesis_s},
+        "bar": "at most a twentieth",
+        "met": thesis >= 20 * newton,
+        "load_average": list(os.getloadavg()),
+    }
+    folder = harness.QUICK_RESULTS if quick else harness.RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sparse-sweeps.json").write_text(json.dumps(record, indent=1) + "\n")
+    more = "" if reached else " (stopped)"
+    print(f"{record['title']}: newton {newton}, thesis {thesis}{more}", flush=True)
