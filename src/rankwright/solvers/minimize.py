@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from rankwright.data.validation import Floats
 from rankwright.losses.domination import PreparedDomination
@@ -86,9 +88,14 @@ def minimize(
     tol = default_tol if tol is None else tol
     max_iter = default_max_iter if max_iter is None else max_iter
     w = np.zeros(objective.n_features) if start is None else start
-    if name == "coordinate_descent":
-        return coordinate_descent(
-            objective, w, step=step, tol=tol, max_iter=max_iter, callback=callback
-        )
-    solve = {"prox_newton": prox_newton, "bundle": bundle, "lbfgs": lbfgs}[name]
-    return solve(objective, w, tol=tol, max_iter=max_iter, callback=callback)
+    solve: Any = {
+        "prox_newton": prox_newton,
+        "coordinate_descent": partial(coordinate_descent, step=step),
+        "bundle": bundle,
+        "lbfgs": lbfgs,
+    }[name]
+    # The products with X are ours. What is left to BLAS is small, and its threads wait for each
+    # other by spinning, which takes a hundred times as long when other processes want the cores.
+    with threadpool_limits(1, user_api="blas"):
+        found: Solution = solve(objective, w, tol=tol, max_iter=max_iter, callback=callback)
+    return found

@@ -15,6 +15,7 @@ from rankwright.data.products import multiply, multiply_transposed
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss, Prepared
 from rankwright.penalties import ElasticNet
+from rankwright.threads import n_threads
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,9 @@ class Objective:
         n_jobs: int | None = None,
     ) -> None:
         self.X, self.y, self.groups = X, y, groups
-        self.loss, self.penalty, self.n_jobs = loss, penalty, n_jobs
+        self.loss, self.penalty, self.n_jobs = loss, penalty, n_threads(n_jobs)
         self.n_queries = max(groups.n_queries, 1)
-        self.prepared: Prepared = prepare(loss, y, groups, n_jobs)
+        self.prepared: Prepared = prepare(loss, y, groups, self.n_jobs)
 
     @property
     def n_features(self) -> int:
