@@ -10,21 +10,6 @@ namespace rankwright {
 
 namespace {
 
-template <class Float>
-std::unique_ptr<Rows> dense_rows(InMatrix<Float> X) {
-    return std::make_unique<DenseRows<Float>>(X.data(), X.shape(0), X.shape(1));
-}
-
-template <class Float, class Index>
-std::unique_ptr<Rows> sparse_rows(In<Float> data, In<Index> indices, In<Index> indptr,
-                                  std::size_t n_features) {
-    require(indptr.size() > 0 && data.size() == indices.size() &&
-                static_cast<std::size_t>(indptr.data()[indptr.size() - 1]) <= data.size(),
-            "not a CSR matrix");
-    return std::make_unique<SparseRows<Float, Index>>(data.data(), indices.data(), indptr.data(),
-                                                      indptr.size() - 1, n_features);
-}
-
 Mean parse_mean(std::string_view mean) {
     if (mean == "last") return Mean::none;
     if (mean == "averaged") return Mean::averaged;
@@ -37,24 +22,6 @@ SlamLoss parse_slam_loss(std::string_view loss) {
     if (loss == "ap") return SlamLoss::ap;
     require(loss == "weights", "loss must be 'ndcg', 'ap' or 'weights'");
     return SlamLoss::weights;
-}
-
-// The arrays are looked at, not copied: keep_alive ties them to the rows.
-void bind_rows(nb::module_& m) {
-    nb::class_<Rows>(m, "Rows", "The rows of a feature matrix.")
-        .def_ro("n_rows", &Rows::n_rows)
-        .def_ro("n_features", &Rows::n_features);
-    m.def("dense_rows", &dense_rows<float>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
-    m.def("dense_rows", &dense_rows<double>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
-    const auto bind = [&m](auto function) {
-        m.def("sparse_rows", function, "data"_a.noconvert(), "indices"_a.noconvert(),
-              "indptr"_a.noconvert(), "n_features"_a, nb::keep_alive<0, 1>(),
-              nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>());
-    };
-    bind(&sparse_rows<float, std::int32_t>);
-    bind(&sparse_rows<float, std::int64_t>);
-    bind(&sparse_rows<double, std::int32_t>);
-    bind(&sparse_rows<double, std::int64_t>);
 }
 
 // The weights, their sum and [rounds, since] live in arrays of the Python caller.
@@ -138,7 +105,6 @@ void bind_slam(nb::module_& m) {
 }  // namespace
 
 void bind_online(nb::module_& m) {
-    bind_rows(m);
     bind_iterate(m);
     bind_slam(m);
 }

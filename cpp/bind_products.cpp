@@ -1,3 +1,7 @@
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
 #include "products.hpp"
 #include "python.hpp"
 
@@ -5,76 +9,59 @@ namespace rankwright {
 
 namespace {
 
-template <class Rows>
-auto times(const Rows& X, In<double> w, int threads) {
-    require(w.size() == X.n_features, "w must have one entry for each feature");
-    return make_array<double>(X.n_rows, [&](double* out) { multiply(X, w.data(), out, threads); });
-}
-
-template <class Rows>
-auto transposed_times(const Rows& X, In<double> g, int threads) {
-    require(g.size() == X.n_rows, "g must have one entry for each row");
-    return make_array<double>(X.n_features,
-                              [&](double* out) { multiply_transposed(X, g.data(), out, threads); });
-}
-
 template <class Float>
-DenseRows<Float> dense_rows(InMatrix<Float> X) {
-    return {X.data(), X.shape(0), X.shape(1)};
+std::unique_ptr<Rows> dense_rows(InMatrix<Float> X) {
+    return std::make_unique<DenseRows<Float>>(X.data(), X.shape(0), X.shape(1));
 }
 
 template <class Float, class Index>
-SparseRows<Float, Index> sparse_rows(In<Float> data, In<Index> indices, In<Index> indptr,
-                                     std::size_t n_features) {
-    require(indptr.size() > 0 && data.size() == indices.size(), "not a CSR matrix");
-    return {data.data(), indices.data(), indptr.data(), indptr.size() - 1, n_features};
+std::unique_ptr<Rows> sparse_rows(In<Float> data, In<Index> indices, In<Index> indptr,
+                                  std::size_t n_features) {
+    require(indptr.size() > 0 && data.size() == indices.size() &&
+                static_cast<std::size_t>(indptr.data()[indptr.size() - 1]) <= data.size(),
+            "not a CSR matrix");
+    return std::make_unique<SparseRows<Float, Index>>(data.data(), indices.data(), indptr.data(),
+                                                      indptr.size() - 1, n_features);
 }
 
-template <class Float>
-void bind_dense(nb::module_& m) {
-    m.def(
-        "multiply",
-        [](InMatrix<Float> X, In<double> w, int threads) {
-            return times(dense_rows<Float>(X), w, threads);
-        },
-        "X"_a.noconvert(), "w"_a.noconvert(), "threads"_a);
-    m.def(
-        "multiply_transposed",
-        [](InMatrix<Float> X, In<double> g, int threads) {
-            return transposed_times(dense_rows<Float>(X), g, threads);
-        },
-        "X"_a.noconvert(), "g"_a.noconvert(), "threads"_a);
-}
-
-template <class Float, class Index>
-void bind_sparse(nb::module_& m) {
-    m.def(
-        "multiply_sparse",
-        [](In<Float> data, In<Index> indices, In<Index> indptr, In<double> w, int threads) {
-            return times(sparse_rows<Float, Index>(data, indices, indptr, w.size()), w, threads);
-        },
-        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "w"_a.noconvert(),
-        "threads"_a);
-    m.def(
-        "multiply_transposed_sparse",
-        [](In<Float> data, In<Index> indices, In<Index> indptr, std::size_t n_features,
-           In<double> g, int threads) {
-            return transposed_times(sparse_rows<Float, Index>(data, indices, indptr, n_features), g,
-                                    threads);
-        },
-        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_features"_a,
-        "g"_a.noconvert(), "threads"_a);
+// The arrays are looked at, not copied: keep_alive ties them to the rows.
+void bind_rows(nb::module_& m) {
+    nb::class_<Rows>(m, "Rows", "The rows of a feature matrix.")
+        .def_ro("n_rows", &Rows::n_rows)
+        .def_ro("n_features", &Rows::n_features);
+    m.def("dense_rows", &dense_rows<float>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
+    m.def("dense_rows", &dense_rows<double>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
+    const auto bind = [&m](auto function) {
+        m.def("sparse_rows", function, "data"_a.noconvert(), "indices"_a.noconvert(),
+              "indptr"_a.noconvert(), "n_features"_a, nb::keep_alive<0, 1>(),
+              nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>());
+    };
+    bind(&sparse_rows<float, std::int32_t>);
+    bind(&sparse_rows<float, std::int64_t>);
+    bind(&sparse_rows<double, std::int32_t>);
+    bind(&sparse_rows<double, std::int64_t>);
 }
 
 }  // namespace
 
 void bind_products(nb::module_& m) {
-    bind_dense<float>(m);
-    bind_dense<double>(m);
-    bind_sparse<float, std::int32_t>(m);
-    bind_sparse<float, std::int64_t>(m);
-    bind_sparse<double, std::int32_t>(m);
-    bind_sparse<double, std::int64_t>(m);
+    bind_rows(m);
+    m.def(
+        "multiply",
+        [](const Rows& X, In<double> w, int threads) {
+            require(w.size() == X.n_features, "w must have one entry for each feature");
+            return make_array<double>(X.n_rows,
+                                      [&](double* out) { multiply(X, w.data(), out, threads); });
+        },
+        "X"_a, "w"_a.noconvert(), "threads"_a);
+    m.def(
+        "multiply_transposed",
+        [](const Rows& X, In<double> g, int threads) {
+            require(g.size() == X.n_rows, "g must have one entry for each row");
+            return make_array<double>(
+                X.n_features, [&](double* out) { multiply_transposed(X, g.data(), out, threads); });
+        },
+        "X"_a, "g"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace rankwright

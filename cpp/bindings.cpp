@@ -29,10 +29,10 @@ NB_MODULE(_kernels, m) {
     m.doc() = "Native kernels. Arguments are checked for shape only; see the Python callers.";
     rankwright::checkpoint = rankwright::check_signals;
     rankwright::bind_letor(m);
+    rankwright::bind_products(m);
     rankwright::bind_metrics(m);
     rankwright::bind_losses(m);
     rankwright::bind_solvers(m);
     rankwright::bind_online(m);
     rankwright::bind_problems(m);
-    rankwright::bind_products(m);
 }

@@ -10,19 +10,21 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.threads import n_threads
 
 
+def native_rows(X: Matrix) -> _kernels.Rows:
+    """Return a matrix as the kernels see it, without copying."""
+    if sp.issparse(X):
+        indptr = X.indptr.astype(X.indices.dtype, copy=False)
+        return _kernels.sparse_rows(X.data, X.indices, indptr, X.shape[1])
+    return _kernels.dense_rows(np.ascontiguousarray(X))
+
+
 def multiply(X: Matrix, w: Floats, n_jobs: int | None = None) -> Floats:
     """Return :math:`Xw`, summed in float64 whatever the type of X."""
-    threads, w = n_threads(n_jobs), np.ascontiguousarray(w, dtype=np.float64)
-    if sp.issparse(X):
-        return _kernels.multiply_sparse(X.data, X.indices, X.indptr, w, threads)
-    return _kernels.multiply(np.ascontiguousarray(X), w, threads)
+    w = np.ascontiguousarray(w, dtype=np.float64)
+    return _kernels.multiply(native_rows(X), w, n_threads(n_jobs))
 
 
 def multiply_transposed(X: Matrix, g: Floats, n_jobs: int | None = None) -> Floats:
     r"""Return :math:`X^\top g`, summed in float64; the same bits for every number of threads."""
-    threads, g = n_threads(n_jobs), np.ascontiguousarray(g, dtype=np.float64)
-    if sp.issparse(X):
-        return _kernels.multiply_transposed_sparse(
-            X.data, X.indices, X.indptr, X.shape[1], g, threads
-        )
-    return _kernels.multiply_transposed(np.ascontiguousarray(X), g, threads)
+    g = np.ascontiguousarray(g, dtype=np.float64)
+    return _kernels.multiply_transposed(native_rows(X), g, n_threads(n_jobs))

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from rankwright import _kernels
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.estimator import RankingData, check_features, check_fitted_array, mean_ndcg
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
@@ -95,11 +94,3 @@ def check_variant(variant: str) -> None:
     """Raise unless there is such a variant."""
     if variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, but is {variant!r}.")
-
-
-def native_rows(X: Matrix) -> _kernels.Rows:
-    """Return the rows of a checked matrix for a native kernel, without copying."""
-    if sp.issparse(X):
-        indptr = X.indptr.astype(X.indices.dtype, copy=False)
-        return _kernels.sparse_rows(X.data, X.indices, indptr, X.shape[1])
-    return _kernels.dense_rows(np.ascontiguousarray(X))

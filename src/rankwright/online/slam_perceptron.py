@@ -11,13 +11,14 @@ import numpy as np
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
+from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import RankingData, check_features
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
 from rankwright.online.base import Rounds
 from rankwright.online.dual import BLOCK, KernelForm, KernelLike, survival
-from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant, native_rows
+from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant
 from rankwright.theory.gradients import radius
 
 Update: TypeAlias = Literal["misordered", "paper", "printed"]
