@@ -1,6 +1,8 @@
 #include <nanobind/stl/pair.h>
 
 #include "domination.hpp"
+#include "exact_sums.hpp"
+#include "hashing.hpp"
 #include "lambdarank.hpp"
 #include "layers.hpp"
 #include "pairs.hpp"
@@ -41,8 +43,8 @@ std::span<const std::int64_t> check_indptr(const In<std::int64_t>& indptr, std::
     return offsets;
 }
 
-// Gradients and hessians by row; `make_terms()` returns a function of (first row, size, grad,
-// hess).
+// Gradients and hessians by row; `make_terms()` returns a function of (query, grad, hess) for
+// queries that have documents.
 template <class MakeTerms>
 ValuesAndGrad second_order(std::span<const std::int64_t> indptr, int n_threads,
                            const MakeTerms& make_terms) {
@@ -52,8 +54,9 @@ ValuesAndGrad second_order(std::span<const std::int64_t> indptr, int n_threads,
     auto grad = make_array<double>(n_rows, [&](double* out) {
         each_query_loss(indptr, n_threads, unused.data(), [&] {
             return [&, terms = make_terms()](std::size_t q) mutable {
-                terms(indptr[q], static_cast<std::size_t>(indptr[q + 1] - indptr[q]),
-                      out + indptr[q], hess.data() + indptr[q]);
+                if (indptr[q] < indptr[q + 1]) {
+                    terms(q, out + indptr[q], hess.data() + indptr[q]);
+                }
                 return 0.0;
             };
         });
@@ -187,40 +190,103 @@ void bind_losses(nb::module_& m) {
         },
         "scores"_a.noconvert(), "eps"_a, "indptr"_a.noconvert(), "n_threads"_a);
     m.def(
-        "neumann_terms",
-        [](In<double> scores, In<double> phi, double eps, In<std::int64_t> indptr, int n_threads) {
-            const auto offsets = check_indptr(indptr, scores.size());
-            require(phi.size() == scores.size(), "phi must have a value for each row");
-            return second_order(offsets, n_threads, [&] {
-                return [&, terms = NeumannTerms()](std::size_t begin, std::size_t n, double* grad,
-                                                   double* hess) mutable {
-                    if (n > 0) {
-                        terms(view(scores).subspan(begin, n), view(phi).subspan(begin, n), eps,
-                              grad, hess);
-                    }
-                };
+        "xendcg_targets",
+        [](In<double> powers, In<double> gamma, In<std::uint64_t> keys, In<std::int64_t> indptr,
+           int n_threads) {
+            const auto offsets = check_indptr(indptr, powers.size());
+            const bool drawn = gamma.size() == 0;
+            require(drawn || gamma.size() == powers.size(), "gamma must have a value for each row");
+            require(!drawn || keys.size() == offsets.size() - 1,
+                    "keys must have a value for each query");
+            auto phi = make_array<double>(powers.size(), [](double*) {});
+            auto totals = make_array<double>(offsets.size() - 1, [&](double* out) {
+                each_query_loss(offsets, n_threads, out, [&] {
+                    return [&](std::size_t q) {
+                        const std::size_t begin = offsets[q], n = offsets[q + 1] - begin;
+                        const std::span<double> part(phi.data() + begin, n);
+                        std::copy_n(powers.data() + begin, n, part.begin());
+                        if (!drawn) {
+                            const double* given = gamma.data() + begin;
+                            return xendcg_targets(part, [=](std::size_t i) { return given[i]; });
+                        }
+                        const std::uint64_t key = keys.data()[q];
+                        return xendcg_targets(part, [=](std::size_t i) { return uniform(key, i); });
+                    };
+                });
             });
+            return ValuesAndGrad{phi, totals};
         },
-        "scores"_a.noconvert(), "phi"_a.noconvert(), "eps"_a, "indptr"_a.noconvert(),
+        "powers"_a.noconvert(), "gamma"_a.noconvert(), "keys"_a.noconvert(), "indptr"_a.noconvert(),
         "n_threads"_a);
     m.def(
-        "lambdarank",
-        [](In<double> scores, In<double> y, double sigma, std::size_t k, bool norm,
-           In<std::int64_t> indptr, int n_threads) {
+        "softmax_terms",
+        [](In<double> scores, In<double> phi, In<double> weights, double eps,
+           std::string_view newton, In<std::int64_t> indptr, int n_threads) {
             const auto offsets = check_indptr(indptr, scores.size());
-            require(y.size() == scores.size(), "y must have a value for each row");
+            require(phi.size() == scores.size(), "phi must have a value for each row");
+            require(weights.size() == offsets.size() - 1,
+                    "weights must have a value for each query");
+            const bool neumann = newton == "neumann", exact = newton == "exact";
             return second_order(offsets, n_threads, [&] {
-                return [&, terms = LambdaRank(sigma, k, norm)](std::size_t begin, std::size_t n,
-                                                               double* grad, double* hess) mutable {
-                    if (n > 0) {
-                        terms(view(scores).subspan(begin, n), view(y).subspan(begin, n), grad,
-                              hess);
-                    }
+                return
+                    [&, terms = NeumannTerms()](std::size_t q, double* grad, double* hess) mutable {
+                        const std::size_t begin = offsets[q], n = offsets[q + 1] - begin;
+                        const auto target = view(phi).subspan(begin, n);
+                        const auto query = view(scores).subspan(begin, n);
+                        double weight = weights.data()[q];
+                        if (std::ranges::all_of(target, [](double p) { return p == 0; }))
+                            weight = 0;
+                        if (weight == 0) {
+                            std::fill_n(grad, n, 0.0);
+                            std::fill_n(hess, n, 0.0);
+                            return;
+                        }
+                        if (neumann) {
+                            terms(query, target, eps, grad, hess);
+                        } else {
+                            first_order_terms(query, target, eps, exact, grad, hess);
+                        }
+                        if (weight == 1) return;
+                        for (std::size_t i = 0; i < n; ++i) {
+                            grad[i] *= weight;
+                            hess[i] *= weight;
+                        }
+                    };
+            });
+        },
+        "scores"_a.noconvert(), "phi"_a.noconvert(), "weights"_a.noconvert(), "eps"_a, "newton"_a,
+        "indptr"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "lambdarank",
+        [](In<double> scores, In<double> gains, In<double> best, double sigma, std::size_t k,
+           bool norm, In<std::int64_t> indptr, int n_threads) {
+            const auto offsets = check_indptr(indptr, scores.size());
+            require(gains.size() == scores.size(), "gains must have a value for each row");
+            require(best.size() == offsets.size() - 1, "best must have a value for each query");
+            return second_order(offsets, n_threads, [&] {
+                return [&, terms = LambdaRank(sigma, k, norm)](std::size_t q, double* grad,
+                                                               double* hess) mutable {
+                    const std::size_t begin = offsets[q], n = offsets[q + 1] - begin;
+                    terms(view(scores).subspan(begin, n), view(gains).subspan(begin, n),
+                          best.data()[q], grad, hess);
                 };
             });
         },
-        "scores"_a.noconvert(), "y"_a.noconvert(), "sigma"_a, "k"_a, "norm"_a,
-        "indptr"_a.noconvert(), "n_threads"_a);
+        "scores"_a.noconvert(), "gains"_a.noconvert(), "best"_a.noconvert(), "sigma"_a, "k"_a,
+        "norm"_a, "indptr"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "round_to_grid",
+        [](In<double> values, In<double> weights, int n_threads) {
+            require(weights.size() == 0 || weights.size() == values.size(),
+                    "weights must have a value for each row");
+            bool finite = true;
+            auto rounded = make_array<float>(values.size(), [&](float* out) {
+                finite = round_to_grid(view(values), view(weights), out, n_threads);
+            });
+            require(finite, "values must be finite");
+            return rounded;
+        },
+        "values"_a.noconvert(), "weights"_a.noconvert(), "n_threads"_a);
 }
 
 }  // namespace rankwright

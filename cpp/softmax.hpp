@@ -47,6 +47,26 @@ inline double softmax_cross_entropy(std::span<const double> scores, std::span<co
     return weight * (log_sum - expected);
 }
 
+// XE-NDCG's targets: phi_i = (2^{y_i} - gamma_i) / S, S their sum; all 0 if that is 0/0. `phi`
+// holds the powers 2^y on entry; `gamma(i)` gives the document's gamma. Returns S.
+template <class Gamma>
+double xendcg_targets(std::span<double> phi, const Gamma& gamma) {
+    double total = 0;
+    for (std::size_t i = 0; i < phi.size(); ++i) total += phi[i] -= gamma(i);
+    for (double& p : phi) p = total > 0 ? p / total : 0.0;
+    return total;
+}
+
+// rho - phi, and rho (1 - rho) or, if `exact`, rho.
+inline void first_order_terms(std::span<const double> scores, std::span<const double> phi,
+                              double eps, bool exact, double* grad, double* hess) {
+    softmax(scores, eps, hess);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        grad[i] = hess[i] - phi[i];
+        if (!exact) hess[i] *= 1 - hess[i];
+    }
+}
+
 // Gradient and hessian as the paper has them: g + rho t1 + rho t2, and rho (1 - rho), with
 //     t1_k = sum_{i != k} g_i / (1 - rho_i),   t2_k = sum_{i != k} rho_i t1_i / (1 - rho_i),
 // the first three terms of a Neumann series for H^-1 g.

@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, SupportsIndex
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import check_gain_labels, check_query_data
+from rankwright.metrics.dcg import DCG
 from rankwright.threads import n_threads
 
 
@@ -77,7 +79,34 @@ class LambdaRank:
     ) -> tuple[Floats, Floats]:
         """Return directions and curvatures of all documents."""
         labels, values, groups = check_query_data(scores, y, groups)
-        check_gain_labels(labels, "LambdaRank")
+        return self.prepare_terms(labels, groups, n_jobs=n_jobs).grad_and_hess(values)
+
+    def prepare_terms(
+        self, y: Floats, groups: Groups, *, n_jobs: int | None = None
+    ) -> PreparedLambdaRank:
+        """Do once what depends on the labels only; arguments are trusted."""
+        return PreparedLambdaRank(self, y, groups, n_threads(n_jobs))
+
+
+class PreparedLambdaRank:
+    """LambdaRank on given labels."""
+
+    def __init__(self, directions: LambdaRank, y: Floats, groups: Groups, threads: int) -> None:
+        check_gain_labels(y, "LambdaRank")
+        self.directions, self.groups, self.threads = directions, groups, threads
+        self.gains = np.exp2(y) - 1
+        self.best = DCG(k=directions.k, ties="order").per_query(y, y, groups)
+
+    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
+        """Return directions and curvatures; nothing is drawn."""
+        rule = self.directions
         return _kernels.lambdarank(
-            values, labels, self.sigma, self.k, self.norm, groups.indptr, n_threads(n_jobs)
+            scores,
+            self.gains,
+            self.best,
+            rule.sigma,
+            rule.k,
+            rule.norm,
+            self.groups.indptr,
+            self.threads,
         )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
+from rankwright.data.hashing import Keys, combine
 from rankwright.data.streams import uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import (
@@ -19,7 +20,6 @@ from rankwright.losses.loss import (
     Loss,
     check_gain_labels,
     check_query_data,
-    sum_by_query,
 )
 from rankwright.metrics.dcg import DCG, NDCG
 from rankwright.threads import n_threads
@@ -52,19 +52,17 @@ class PreparedSoftmax:
         r"""Return :math:`\rho`."""
         return _kernels.softmax(scores, self.eps, self.groups.indptr, self.threads)
 
-    def grad_and_hess(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the pair that a tree learner fits, by the ``newton`` rule."""
-        without_target = sum_by_query(self.phi, self.groups) == 0
-        of_row = np.repeat(np.where(without_target, 0.0, self.weights), self.groups.sizes)
-        if self.newton == "neumann":
-            grad, hess = _kernels.neumann_terms(
-                scores, self.phi, self.eps, self.groups.indptr, self.threads
-            )
-            return of_row * grad, of_row * hess
-        grad = self.values_and_grad(scores)[1]
-        rho = self.probabilities(scores)
-        hess = rho if self.newton == "exact" else rho * (1 - rho)
-        return grad, of_row * hess
+    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
+        """Return the pair that a tree learner fits, by the ``newton`` rule; targets stay."""
+        return _kernels.softmax_terms(
+            scores,
+            self.phi,
+            self.weights,
+            self.eps,
+            self.newton,
+            self.groups.indptr,
+            self.threads,
+        )
 
 
 @dataclass(frozen=True)
@@ -104,6 +102,12 @@ class ListNet(Loss):
         threads = n_threads(n_jobs)
         phi = _kernels.softmax(y, 0.0, groups.indptr, threads)
         return PreparedSoftmax(phi, groups, np.ones(groups.n_queries), 0.0, "plain", threads)
+
+    def prepare_terms(
+        self, y: Floats, groups: Groups, *, n_jobs: int | None = None
+    ) -> PreparedSoftmax:
+        """Do the same; no draw changes the targets."""
+        return self.prepare(y, groups, n_jobs=n_jobs)
 
     def grad_and_hess(
         self,
@@ -205,7 +209,7 @@ class XENDCG(Loss):
         metric = NDCG(ties="worst", empty=0.0)
 
         def lower(y: Floats, scores: Floats, groups: Groups) -> Floats:
-            _, total = self._targets(y, groups, 0)
+            _, total = self._targets(np.exp2(y), y, groups, 0, 1)
             best = _ideal_dcg(y, groups)
             ndcg = metric.per_query(y, scores, groups)
             slack = 0.0 if self.gamma == 1 else 1.0
@@ -234,24 +238,29 @@ class XENDCG(Loss):
             return np.full(len(y), float(self.gamma))
         return uniforms(groups, self.random_state, draw)
 
-    def _targets(self, y: Floats, groups: Groups, draw: int) -> tuple[Floats, Floats]:
-        """Return phi, and its normaliser S by query."""
-        check_gain_labels(y, "XENDCG")
-        raw = np.exp2(y) - self.draw_gamma(y, groups, draw)
-        total = sum_by_query(raw, groups)
-        of_row = np.repeat(total, groups.sizes)
-        return np.divide(raw, of_row, out=np.zeros_like(raw), where=of_row > 0), total
+    def _targets(
+        self, powers: Floats, y: Floats, groups: Groups, draw: int, threads: int
+    ) -> tuple[Floats, Floats]:
+        """Return phi, and its normaliser S by query; ``powers`` are 2^y."""
+        drawn = self.gamma == "random"
+        gamma = np.empty(0) if drawn else self.draw_gamma(y, groups)
+        keys = self._keys(groups, draw)
+        return _kernels.xendcg_targets(powers, gamma, keys, groups.indptr, threads)
+
+    def _keys(self, groups: Groups, draw: int) -> Keys:
+        return combine(self.random_state, combine(draw, groups.keys))
 
     def prepare(
         self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
     ) -> PreparedSoftmax:
         """Draw gamma and compute the targets."""
-        phi, _ = self._targets(y, groups, draw)
-        weights = np.ones(groups.n_queries)
-        if self.normalize == "ideal_dcg":
-            best = _ideal_dcg(y, groups)
-            weights = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
-        return PreparedSoftmax(phi, groups, weights, self.eps, self.newton, n_threads(n_jobs))
+        return self.prepare_terms(y, groups, n_jobs=n_jobs).at(draw)
+
+    def prepare_terms(
+        self, y: Floats, groups: Groups, *, n_jobs: int | None = None
+    ) -> PreparedXENDCG:
+        """Do once what no draw changes."""
+        return PreparedXENDCG(self, y, groups, n_threads(n_jobs))
 
     def grad_and_hess(
         self,
@@ -265,6 +274,38 @@ class XENDCG(Loss):
         """Return the pair that a tree learner fits; ``draw`` numbers the boosting iteration."""
         labels, values, groups = check_query_data(scores, y, groups)
         return self.prepare(labels, groups, draw=draw, n_jobs=n_jobs).grad_and_hess(values)
+
+
+class PreparedXENDCG:
+    """XE-NDCG on given labels, for any draw of gamma."""
+
+    def __init__(self, loss: XENDCG, y: Floats, groups: Groups, threads: int) -> None:
+        check_gain_labels(y, "XENDCG")
+        self.loss, self.y, self.groups, self.threads = loss, y, groups, threads
+        self.powers = np.exp2(y)
+        self.weights = np.ones(groups.n_queries)
+        if loss.normalize == "ideal_dcg":
+            best = _ideal_dcg(y, groups)
+            self.weights = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
+        self._fixed: PreparedSoftmax | None = None
+
+    def at(self, draw: int) -> PreparedSoftmax:
+        """Return the loss with the targets of one draw; without chance, all draws are one."""
+        if self.loss.gamma == "random":
+            return self._with_targets(draw)
+        if self._fixed is None:
+            self._fixed = self._with_targets(0)
+        return self._fixed
+
+    def _with_targets(self, draw: int) -> PreparedSoftmax:
+        phi, _ = self.loss._targets(self.powers, self.y, self.groups, draw, self.threads)
+        return PreparedSoftmax(
+            phi, self.groups, self.weights, self.loss.eps, self.loss.newton, self.threads
+        )
+
+    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
+        """Return the pair that a tree learner fits."""
+        return self.at(draw).grad_and_hess(scores)
 
 
 def _ideal_dcg(y: Floats, groups: Groups) -> Floats:
