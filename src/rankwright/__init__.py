@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankwright.linear import LinearRanker
     from rankwright.online import SLAMPerceptron
     from rankwright.persistence import load, save
+    from rankwright.trees import BoostedRanker
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,7 @@ _WHERE = {
     "evaluate": "rankwright.evaluation",
     "LinearRanker": "rankwright.linear",
     "SLAMPerceptron": "rankwright.online",
+    "BoostedRanker": "rankwright.trees",
     "load": "rankwright.persistence",
     "save": "rankwright.persistence",
     "ConvergenceWarning": "rankwright.exceptions",
@@ -41,6 +43,7 @@ _WHERE = {
 _PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "theory")
 
 __all__ = [
+    "BoostedRanker",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",

@@ -558,14 +558,36 @@ def softmax(
     ],
     n_threads: int,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
-def neumann_terms(
+def xendcg_targets(
+    powers: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    gamma: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    keys: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]: ...
+def softmax_terms(
     scores: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     phi: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     eps: float,
+    newton: str,
     indptr: Annotated[
         NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
@@ -578,7 +600,10 @@ def lambdarank(
     scores: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    y: Annotated[
+    gains: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    best: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     sigma: float,
@@ -592,6 +617,15 @@ def lambdarank(
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
 ]: ...
+def round_to_grid(
+    values: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
 
 class SoftmaxSpec:
     """Targets and weights of a softmax cross entropy."""

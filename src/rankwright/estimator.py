@@ -29,11 +29,18 @@ class RankingData:
 
 
 def check_ranking_data(
-    estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None, *, reset: bool = True
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    *,
+    reset: bool = True,
+    allow_nan: bool = False,
 ) -> RankingData:
     """Validate what ``fit`` was given, and bring the rows of each query together.
 
     Sets ``n_features_in_`` and ``feature_names_in_``, or compares with them unless ``reset``.
+    ``allow_nan`` is for learners that know what to do with missing values.
     """
     matrix, labels = validate_data(
         estimator,
@@ -44,6 +51,7 @@ def check_ranking_data(
         order="C",
         y_numeric=True,
         reset=reset,
+        ensure_all_finite="allow-nan" if allow_nan else True,
     )
     labels = np.asarray(labels, dtype=np.float64)
     ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))
@@ -58,11 +66,16 @@ def check_ranking_data(
     return RankingData(matrix, labels, groups, order)
 
 
-def check_features(estimator: Any, X: Any) -> Matrix:
+def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
     """Validate what ``predict`` was given."""
     check_is_fitted(estimator)
     return validate_data(
-        estimator, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=False
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=[np.float32, np.float64],
+        reset=False,
+        ensure_all_finite="allow-nan" if allow_nan else True,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, class
     "linear": ("rankwright.linear", "LinearRanker"),
     "slam-perceptron": ("rankwright.online", "SLAMPerceptron"),
+    "boosted": ("rankwright.trees", "BoostedRanker"),
 }
 CLASSES = {kind: package for package, kind in MODELS.values()}
 

@@ -1,7 +1,8 @@
 """Models as files that hold no code.
 
 A ``.rw`` file is a ZIP archive without compression: ``header.json`` with the class, its parameters
-and what is fitted, then one ``.npy`` for each fitted array. Equal models give equal bytes. Reading
+and what is fitted, then one ``.npy`` for each fitted array and
+one ``.txt`` for each long text, such as LightGBM's trees. Equal models give equal bytes. Reading
 trusts nothing: classes, losses and attributes come from lists, and every size is compared with that
 of the file before anything of that size is made.
 """
@@ -29,14 +30,15 @@ from sklearn.utils.validation import check_is_fitted
 from rankwright import __version__, losses
 from rankwright.data.files import PathLike, write_atomically
 from rankwright.exceptions import DataError
-from rankwright.losses import Loss
+from rankwright.losses import LambdaRank, Loss
+from rankwright.metrics import METRICS, parse
 from rankwright.models import CLASSES
 
 FORMAT = 1
-_LOSSES: dict[str, type[Loss]] = {
+_LOSSES: dict[str, type[Any]] = {  # and directions
     name: value
     for name, value in vars(losses).items()
-    if isinstance(value, type) and issubclass(value, Loss) and value is not Loss
+    if isinstance(value, type) and (issubclass(value, Loss | LambdaRank)) and value is not Loss
 }
 _HEADER = "header.json"
 _KEYS = {
@@ -135,10 +137,16 @@ def _pack(model: Any) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         _add(archive, _HEADER, json.dumps(header, indent=1, allow_nan=False).encode())
         for name, array in arrays.items():
-            content = io.BytesIO()
-            npy.write_array(content, array, version=(1, 0), allow_pickle=False)
-            _add(archive, f"{name}.npy", content.getvalue())
+            _add(archive, _entry(name), _as_bytes(array))
     return buffer.getvalue()
+
+
+def _as_bytes(array: NDArray[Any] | str) -> bytes:
+    if isinstance(array, str):
+        return array.encode()
+    content = io.BytesIO()
+    npy.write_array(content, array, version=(1, 0), allow_pickle=False)
+    return content.getvalue()
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -148,9 +156,10 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(entry, content)
 
 
-def _fitted(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the fitted attributes by name: values for the header, and arrays."""
-    fitted, arrays = {}, {}
+def _fitted(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any] | str]]:
+    """Return the fitted attributes by name: values for the header, and arrays or long texts."""
+    fitted: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any] | str] = {}
     for name, value in sorted(vars(model).items()):
         if not _ATTRIBUTE.fullmatch(name):
             continue
@@ -158,6 +167,8 @@ def _fitted(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             fitted[name] = [str(feature) for feature in value]
         elif isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
             arrays[name] = np.asarray(value, order="C")
+        elif isinstance(value, str) and name.endswith("_text_"):
+            arrays[name] = value
         else:
             fitted[name] = value
     return fitted, arrays
@@ -181,6 +192,8 @@ def _encode(value: Any, name: str) -> Any:
         return {"texts": value.tolist()}
     if isinstance(value, dict) and all(type(key) is str for key in value):
         return {"dict": {key: _encode(item, f"{name}.{key}") for key, item in value.items()}}
+    if type(value) in METRICS.values():
+        return {"metric": str(value)}
     if type(value) in _LOSSES.values():
         params = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         encoded = {key: _encode(item, f"{name}.{key}") for key, item in params.items()}
@@ -204,10 +217,10 @@ def _unpack(stream: IO[bytes]) -> Any:
     with archive:
         _check_entries(archive.infolist(), size)
         header = _header(archive)
-        wanted = [_HEADER, *(f"{name}.npy" for name in header["arrays"])]
+        wanted = [_HEADER, *(_entry(name) for name in header["arrays"])]
         if sorted(archive.namelist()) != sorted(set(wanted)):
             raise DataError(f"must hold {_short(wanted)}, but holds {_short(archive.namelist())}.")
-        arrays = {name: _array(archive, f"{name}.npy") for name in header["arrays"]}
+        arrays = {name: _read_entry(archive, _entry(name)) for name in header["arrays"]}
     return _restore(header, arrays)
 
 
@@ -270,6 +283,20 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
     return header
 
 
+def _entry(name: str) -> str:
+    """Return the archive's entry of a fitted array or of a long text, ``*_text_``."""
+    return f"{name}.txt" if name.endswith("_text_") else f"{name}.npy"
+
+
+def _read_entry(archive: zipfile.ZipFile, name: str) -> Any:
+    if not name.endswith(".txt"):
+        return _array(archive, name)
+    try:
+        return _content(archive, name).decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{_short(name)} is not UTF-8 text.") from None
+
+
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     """Return an array; its size is known to be right before it is made."""
     content = _content(archive, name)
@@ -326,6 +353,8 @@ def _decode(value: Any) -> Any:
             return np.array(items, dtype=str)
         case [("dict", dict(items))]:
             return {key: _decode(item) for key, item in items.items()}
+        case [("metric", str(text))]:
+            return _make(parse, {"text": text})
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
             fields = [f.name for f in dataclasses.fields(_LOSSES[name])]
             return _make(_LOSSES[name], {k: _decode(v) for k, v in params.items()}, fields)

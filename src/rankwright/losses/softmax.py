@@ -20,6 +20,7 @@ from rankwright.losses.loss import (
     Loss,
     check_gain_labels,
     check_query_data,
+    sum_by_query,
 )
 from rankwright.metrics.dcg import DCG, NDCG
 from rankwright.threads import n_threads
@@ -46,6 +47,22 @@ class PreparedSoftmax:
         """Return the value of each query and the gradient."""
         return _kernels.softmax_cross_entropy(
             scores, self.phi, self.weights, self.eps, self.groups.indptr, self.threads
+        )
+
+    def weighted(self, doc_weights: Floats | None) -> PreparedSoftmax:
+        r"""Return :math:`-\sum_i w_i \phi_i \log \rho_i`.
+
+        With :math:`W = \sum_i w_i \phi_i` that is W times the cross entropy of the targets
+        :math:`w_i \phi_i / W`.
+        """
+        if doc_weights is None:
+            return self
+        raw = doc_weights * self.phi
+        total = sum_by_query(raw, self.groups)
+        of_row = np.repeat(total, self.groups.sizes)
+        phi = np.divide(raw, of_row, out=np.zeros_like(raw), where=of_row > 0)
+        return PreparedSoftmax(
+            phi, self.groups, self.weights * total, self.eps, self.newton, self.threads
         )
 
     def probabilities(self, scores: Floats) -> Floats:
@@ -104,10 +121,15 @@ class ListNet(Loss):
         return PreparedSoftmax(phi, groups, np.ones(groups.n_queries), 0.0, "plain", threads)
 
     def prepare_terms(
-        self, y: Floats, groups: Groups, *, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        n_jobs: int | None = None,
+        doc_weights: Floats | None = None,
     ) -> PreparedSoftmax:
-        """Do the same; no draw changes the targets."""
-        return self.prepare(y, groups, n_jobs=n_jobs)
+        """Do the same, with weights of the documents; no draw changes the targets."""
+        return self.prepare(y, groups, n_jobs=n_jobs).weighted(doc_weights)
 
     def grad_and_hess(
         self,
@@ -257,10 +279,15 @@ class XENDCG(Loss):
         return self.prepare_terms(y, groups, n_jobs=n_jobs).at(draw)
 
     def prepare_terms(
-        self, y: Floats, groups: Groups, *, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        n_jobs: int | None = None,
+        doc_weights: Floats | None = None,
     ) -> PreparedXENDCG:
-        """Do once what no draw changes."""
-        return PreparedXENDCG(self, y, groups, n_threads(n_jobs))
+        """Do once what no draw changes; with weights of the documents."""
+        return PreparedXENDCG(self, y, groups, n_threads(n_jobs), doc_weights)
 
     def grad_and_hess(
         self,
@@ -279,10 +306,17 @@ class XENDCG(Loss):
 class PreparedXENDCG:
     """XE-NDCG on given labels, for any draw of gamma."""
 
-    def __init__(self, loss: XENDCG, y: Floats, groups: Groups, threads: int) -> None:
+    def __init__(
+        self,
+        loss: XENDCG,
+        y: Floats,
+        groups: Groups,
+        threads: int,
+        doc_weights: Floats | None = None,
+    ) -> None:
         check_gain_labels(y, "XENDCG")
         self.loss, self.y, self.groups, self.threads = loss, y, groups, threads
-        self.powers = np.exp2(y)
+        self.powers, self.doc_weights = np.exp2(y), doc_weights
         self.weights = np.ones(groups.n_queries)
         if loss.normalize == "ideal_dcg":
             best = _ideal_dcg(y, groups)
@@ -299,9 +333,10 @@ class PreparedXENDCG:
 
     def _with_targets(self, draw: int) -> PreparedSoftmax:
         phi, _ = self.loss._targets(self.powers, self.y, self.groups, draw, self.threads)
-        return PreparedSoftmax(
+        ready = PreparedSoftmax(
             phi, self.groups, self.weights, self.loss.eps, self.loss.newton, self.threads
         )
+        return ready.weighted(self.doc_weights)
 
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
         """Return the pair that a tree learner fits."""

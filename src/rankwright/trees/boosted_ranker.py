@@ -1,0 +1,358 @@
+"""Boosted trees with ranking losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import RankingData, check_features, check_ranking_data, mean_ndcg
+from rankwright.exceptions import DataError
+from rankwright.losses import Loss
+from rankwright.losses.lambdarank import Directions
+from rankwright.losses.softmax import Newton
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.parsing import parse
+from rankwright.threads import n_threads
+from rankwright.trees import engine, model_text
+from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.objective import Objective, choose_loss
+from rankwright.trees.parameters import check_params, lightgbm_params
+from rankwright.trees.weights import gathered_weights, row_weights
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
+
+
+class BoostedRanker(BaseEstimator):
+    r"""A sum of regression trees, grown one after the other to lower a ranking loss.
+
+    .. math::
+        s \leftarrow s + \eta\, T, \qquad
+        T(x) = -\frac{\sum_{i \in \mathrm{leaf}(x)} g_i}{\sum_{i \in \mathrm{leaf}(x)} h_i}
+
+    where :math:`g` and :math:`h` are the gradient and the curvature of the loss at the scores so
+    far. LightGBM grows the trees; gradients are ours. Queries are ours too, so that a query may
+    have any number of documents, and labels may be fractions or larger than 31.
+
+    Parameters
+    ----------
+    loss : str, Loss or Directions, default "xendcg"
+        ``"xendcg"``, ``"listnet"``, ``"lambdarank"``, any other name that :class:`LinearRanker`
+        knows, an object of :mod:`rankwright.losses`, or your own with ``value_and_grad`` or
+        ``grad_and_hess``. ``"lightgbm:rank_xendcg"`` and ``"lightgbm:lambdarank"`` are LightGBM's,
+        for comparison, with its limits.
+    n_estimators : int, default 100
+        Trees, at most.
+    learning_rate : float, default 0.1
+        :math:`\eta`.
+    num_leaves : int, default 31
+        Leaves of a tree, at most.
+    min_child_samples : int, default 20
+        Documents in a leaf, at least.
+    max_bin : int, default 255
+        Values that are told apart in a feature, at most.
+    subsample : float, default 1.0
+        Share of the queries that each tree learns from.
+    colsample : float, default 1.0
+        Share of the features that each tree may use.
+    newton : {"plain", "exact", "neumann"}, default "plain"
+        Curvatures of ``loss="xendcg"``; see :class:`~rankwright.losses.XENDCG`.
+    skip_empty : bool, default True
+        Learn nothing from queries without a label above 0; their targets would be noise.
+    early_stopping_rounds : int, optional
+        Stop when so many trees have not improved the metric on the validation queries.
+    eval_metric : str or Metric, default "ndcg@10"
+        What is measured after each tree.
+    eval_train : bool, default False
+        Measure it on the training queries too.
+    random_state : int, default 0
+        Seed of everything random.
+    n_jobs : int, optional
+        Threads.
+    lightgbm_params : dict, optional
+        More parameters, by LightGBM's names.
+
+    Attributes
+    ----------
+    model_text_ : str
+        The trees, in LightGBM's text form.
+    n_iter_ : int
+        Trees of the model.
+    best_score_ : float
+        The metric on the validation queries with these trees; NaN without any.
+    evals_result_ : dict
+        The metric after each tree that was grown: ``{"train": {"ndcg@10": [...]}, "valid": ...}``.
+    stop_ : str
+        Why training ended: ``"n_estimators"``, ``"early_stopping"``, ``"no_split"`` or
+        ``"interrupted"``.
+
+    Notes
+    -----
+    With validation queries the model is cut where it was best on them.
+
+    Gradients are rounded to a grid that makes sums exact, so that the trees are the same for any
+    number of threads, and for any order of the queries if ``bin_construct_sample_cnt`` (200,000,
+    see LightGBM) is not less than the number of documents. LightGBM's own losses promise neither.
+
+    Examples
+    --------
+    >>> from rankwright.data import make_mslr_like
+    >>> train, valid, test = make_mslr_like(n_queries=200, mean_docs=30).split()
+    >>> ranker = BoostedRanker(n_estimators=60, num_leaves=15, early_stopping_rounds=10)
+    >>> _ = ranker.fit(train.X, train.y, train.qid, valid=valid)
+    >>> round(ranker.score(test.X, test.y, test.qid), 1)
+    0.8
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss | Directions = "xendcg",
+        *,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        min_child_samples: int = 20,
+        max_bin: int = 255,
+        subsample: float = 1.0,
+        colsample: float = 1.0,
+        newton: Newton = "plain",
+        skip_empty: bool = True,
+        early_stopping_rounds: int | None = None,
+        eval_metric: str | Metric = "ndcg@10",
+        eval_train: bool = False,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        lightgbm_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.loss = loss
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.min_child_samples = min_child_samples
+        self.max_bin = max_bin
+        self.subsample = subsample
+        self.colsample = colsample
+        self.newton = newton
+        self.skip_empty = skip_empty
+        self.early_stopping_rounds = early_stopping_rounds
+        self.eval_metric = eval_metric
+        self.eval_train = eval_train
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.lightgbm_params = lightgbm_params
+
+    # ---- fitting ----
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+        valid: Dataset | None = None,
+        callback: Callback | None = None,
+    ) -> BoostedRanker:
+        """Learn from documents with labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_docs, n_features)
+            Features; NaN is a missing value.
+        y : array-like of shape (n_docs,)
+            Labels; larger is more relevant.
+        qid : array-like of shape (n_docs,), optional
+            Query ids in any order; None is one query.
+        sample_weight : array-like of shape (n_docs,), optional
+            Weights of the documents, such as inverse propensities of clicks. The cross entropies
+            weigh their terms by them, other losses have gradients and curvatures multiplied.
+        query_weight : array-like of shape (n_docs,), optional
+            Weights of the queries: one number a row, the same in all rows of a query.
+        valid : Dataset, optional
+            Queries to measure ``eval_metric`` on after each tree.
+        callback : callable, optional
+            Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
+        """
+        data = check_ranking_data(self, X, y, qid, allow_nan=True)
+        return self._fit(data, sample_weight, query_weight, valid, callback)
+
+    def fit_dataset(
+        self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
+    ) -> BoostedRanker:
+        """Learn from a data set; ``callback`` is called after each tree."""
+        return self.fit(dataset.X, dataset.y, dataset.qid, valid=valid, callback=callback)
+
+    def _fit(
+        self,
+        data: RankingData,
+        sample_weight: ArrayLike | None,
+        query_weight: ArrayLike | None,
+        valid: Dataset | None,
+        callback: Callback | None,
+    ) -> BoostedRanker:
+        self._check_params()
+        metric = parse(self.eval_metric)
+        watched = self._watched(valid, metric)
+        if self.early_stopping_rounds is not None and valid is None:
+            raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
+        doc_weights, query_weights = gathered_weights(data, sample_weight, query_weight)
+        boosting = Boosting(metric, self.n_estimators, self.early_stopping_rounds, self.n_jobs)
+        loss = choose_loss(self.loss, self.newton, self.random_state)
+        params = lightgbm_params(self)
+        train = Watched("train", data.y, data.groups) if self.eval_train else None
+        if isinstance(loss, str):
+            rows = row_weights(data, doc_weights, query_weights)
+            more = {"label": data.y, "group": data.groups.sizes, "weight": rows}
+            params["objective"] = loss.removeprefix("lightgbm:")
+            objective = None
+        else:
+            more = {}
+            objective = Objective(
+                loss,
+                data.y,
+                data.groups,
+                doc_weights=doc_weights,
+                query_weights=query_weights,
+                skip_empty=self.skip_empty,
+                subsample=self.subsample,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+        with engine.errors():
+            others = None if valid is None else valid.X
+            booster = engine.new_booster(params, data.X, others, **more)
+            if booster is None:
+                boosting.stop = "no_split"
+            else:
+                boosting.run(booster, objective, train, watched, callback)
+        if boosting.stop == "ctrl-c" and boosting.best_iteration == 0:
+            raise KeyboardInterrupt
+        self._keep(booster, boosting)
+        if boosting.stop == "ctrl-c":  # what there is can be used, whoever pressed it
+            self.stop_ = "interrupted"
+            raise KeyboardInterrupt
+        return self
+
+    def _check_params(self) -> None:
+        """Raise for parameters that cannot be used; the command line asks before it reads data."""
+        check_params(self)
+        parse(self.eval_metric)
+        choose_loss(self.loss, self.newton, self.random_state)
+
+    def _watched(self, valid: Dataset | None, metric: Metric) -> Watched | None:
+        if valid is None:
+            return None
+        if not isinstance(valid, Dataset):
+            raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
+        if valid.n_features != self.n_features_in_:
+            raise ValueError(
+                f"valid must have the {self.n_features_in_} features of X, but has "
+                f"{valid.n_features}."
+            )
+        if np.isnan(metric.per_query(valid.y, valid.y, valid.groups)).all():
+            raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
+        return Watched("valid", valid.y, valid.groups)
+
+    def _keep(self, booster: Booster | None, boosting: Boosting) -> None:
+        # A model that could not split at all is one leaf.
+        n_trees = max(boosting.best_iteration, 1)
+        if booster is None:
+            self.model_text_ = model_text.one_leaf(self.n_features_in_)
+        else:
+            self.model_text_ = model_text.trim(booster.model_to_string(num_iteration=n_trees))
+        self._booster = engine.load_booster(self.model_text_)
+        self.n_iter_ = n_trees
+        self.best_score_ = boosting.best
+        name = str(boosting.metric)
+        self.evals_result_ = {part: {name: curve} for part, curve in boosting.curves.items()}
+        self.stop_ = boosting.stop
+
+    # ---- using ----
+
+    def predict(self, X: Any) -> Floats:
+        """Return scores; a larger one ranks higher."""
+        scores: Floats = self._predict(self._features(X))
+        return scores
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Yield the scores by the first tree, by the first two, and so on."""
+        matrix = self._features(X)
+        scores = np.zeros(matrix.shape[0])
+        for i in range(self.n_iter_):
+            scores = scores + self._predict(matrix, start_iteration=i, num_iteration=1)
+            yield scores
+
+    def contributions(self, X: Any) -> tuple[Floats, float]:
+        """Return what each feature adds to each score (SHAP values), and what they start from.
+
+        A row sums to its score minus the second value, the mean score of the training documents.
+        """
+        values = self._predict(self._features(X), pred_contrib=True)
+        if sp.issparse(values):
+            values = values.toarray()
+        return values[:, :-1], float(values[0, -1])
+
+    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Return mean NDCG@10."""
+        return mean_ndcg(self.predict(X), y, qid)
+
+    def importance(self, kind: str = "gain") -> Floats:
+        """Return the importance of each feature.
+
+        Parameters
+        ----------
+        kind : {"gain", "split"}, default "gain"
+            By how much its splits lowered the loss, as LightGBM reckons it, or how many there are.
+            For the share of NDCG that hangs on a feature see
+            :func:`rankwright.evaluation.permutation_importance`.
+        """
+        if kind not in ("gain", "split"):
+            raise ValueError(f"kind must be 'gain' or 'split', but is {kind!r}.")
+        check_is_fitted(self)
+        return np.asarray(self._booster.feature_importance(kind), dtype=np.float64)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Importance of each feature by gain."""
+        return self.importance("gain")
+
+    def _features(self, X: Any) -> Matrix:
+        return check_features(self, X, allow_nan=True)
+
+    def _predict(self, X: Matrix, **options: Any) -> Any:
+        with engine.errors():
+            return self._booster.predict(
+                engine.as_lightgbm_takes_it(X),
+                raw_score=True,
+                num_threads=n_threads(self.n_jobs),
+                **options,
+            )
+
+    def _check_state(self) -> None:
+        """Raise unless a model that was read from a file can be one."""
+        n_trees = model_text.check(getattr(self, "model_text_", None), self.n_features_in_)
+        if getattr(self, "n_iter_", None) != n_trees:
+            raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
+        self._booster = engine.load_booster(self.model_text_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say whether there are trees; a fit that was interrupted early leaves none."""
+        return hasattr(self, "_booster")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what is welcome: sparse matrices, missing values, labels from 0."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags

@@ -1,0 +1,139 @@
+"""The boosting loop: a tree, a look at the metric, and the question whether to go on."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.metrics.metric import Metric
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
+
+
+@dataclass(frozen=True)
+class BoostingProgress:
+    """How far a fit has come.
+
+    Attributes
+    ----------
+    iteration, n_estimators : int
+        Trees grown, and trees to grow at most.
+    metric : str
+        What is measured.
+    train, valid : float
+        The metric on training and validation queries; NaN where it is not measured.
+    best : float
+        Its best value on the validation queries so far, or NaN.
+    best_iteration : int
+        Trees of the best model so far; all of them without validation queries.
+    seconds : float
+        Since the first tree was begun.
+    """
+
+    iteration: int
+    n_estimators: int
+    metric: str
+    train: float
+    valid: float
+    best: float
+    best_iteration: int
+    seconds: float
+
+    @property
+    def seconds_left(self) -> float:
+        """Time that the other trees would take."""
+        return self.seconds / self.iteration * (self.n_estimators - self.iteration)
+
+
+Callback: TypeAlias = Callable[[BoostingProgress], object]  # a true answer stops
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Queries on which the metric is measured after each tree."""
+
+    name: str
+    y: Floats
+    groups: Groups
+
+
+@dataclass
+class Boosting:
+    """A training run: when to stop, and what was seen."""
+
+    metric: Metric
+    n_estimators: int
+    early_stopping_rounds: int | None
+    n_jobs: int | None
+    curves: dict[str, list[float]] = field(default_factory=dict)
+    best: float = math.nan
+    best_iteration: int = 0
+    stop: str = "n_estimators"
+
+    def run(
+        self,
+        booster: Booster,
+        objective: Any,
+        train: Watched | None,
+        valid: Watched | None,
+        callback: Callback | None,
+    ) -> None:
+        """Grow trees until there are enough; an interrupt ends it as well, and is remembered."""
+        self.curves = {w.name: [] for w in (train, valid) if w is not None}
+        begin = time.perf_counter()
+        try:
+            for iteration in range(1, self.n_estimators + 1):
+                if booster.update(fobj=objective):
+                    self.stop = "no_split"
+                    break
+                on_train = self._look(booster.eval_train, train)
+                on_valid = self._look(booster.eval_valid, valid)
+                self._compare(iteration, on_valid, valid is not None)
+                if callback is not None:
+                    seconds = time.perf_counter() - begin
+                    progress = BoostingProgress(
+                        iteration,
+                        self.n_estimators,
+                        str(self.metric),
+                        on_train,
+                        on_valid,
+                        self.best,
+                        self.best_iteration,
+                        seconds,
+                    )
+                    if callback(progress):
+                        self.stop = "interrupted"
+                        break
+                rounds = self.early_stopping_rounds
+                if rounds is not None and iteration - self.best_iteration >= rounds:
+                    self.stop = "early_stopping"
+                    break
+        except KeyboardInterrupt:
+            self.stop = "ctrl-c"
+
+    def _look(self, evaluate: Callable[..., Any], watched: Watched | None) -> float:
+        """Measure; LightGBM hands its scores to a function only."""
+        if watched is None:
+            return math.nan
+
+        def measure(scores: Floats, _: Any) -> tuple[str, float, bool]:
+            value = self.metric.mean(watched.y, scores, watched.groups, n_jobs=self.n_jobs)
+            return "metric", value, self.metric.higher_is_better
+
+        value = float(evaluate(feval=measure)[0][2])
+        self.curves[watched.name].append(value)
+        return value
+
+    def _compare(self, iteration: int, value: float, measured: bool) -> None:
+        if not measured:
+            self.best_iteration = iteration
+            return
+        gain = value - self.best if self.metric.higher_is_better else self.best - value
+        if iteration == 1 or gain > 0:
+            self.best, self.best_iteration = value, iteration

@@ -1,0 +1,146 @@
+"""LightGBM's text form of a model: what is kept of it, and what is checked before it is used.
+
+LightGBM trusts its files: an index out of range in one is an access out of range. So nothing is
+handed to it that is not, number by number, a set of binary trees over the features at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright.exceptions import DataError
+
+_END = "end of trees\n"
+_HEAD = (
+    "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={}\n"
+)
+_HEAD_KEYS = {line.partition("=")[0] for line in _HEAD.splitlines()}
+_HEAD_KEYS |= {"feature_names", "feature_infos", "tree_sizes"}
+_NUMBER = re.compile(r"[-+0-9.e ]*")
+_INDICES = {"split_feature", "decision_type", "left_child", "right_child"}
+_COUNTS = {"internal_count", "leaf_count"}
+_BY_LEAF = {"leaf_value", "leaf_weight", "leaf_count"}
+_BY_NODE = {"split_gain", "threshold", "internal_value", "internal_weight", "internal_count"}
+_BY_NODE |= _INDICES
+_SCALARS = {"num_leaves", "num_cat", "is_linear", "shrinkage"}
+_MAX_LEAVES = 131072  # LightGBM's own limit
+
+
+def trim(text: str) -> str:
+    """Return the trees without what tells of the machine: parameters, threads, objective."""
+    begin, end = text.index("\nTree=0\n"), text.index(_END) + len(_END)
+    kept = [line for line in text[:begin].splitlines() if line.partition("=")[0] in _HEAD_KEYS]
+    return "\n".join(kept) + "\n" + text[begin:end]
+
+
+def one_leaf(n_features: int) -> str:
+    """Return the model that scores everything 0, for features that never differ."""
+    tree = "Tree=0\nnum_leaves=1\nnum_cat=0\nleaf_value=0\nis_linear=0\nshrinkage=1\n\n\n"
+    names = " ".join(f"Column_{j}" for j in range(n_features))
+    infos = " ".join(["none"] * n_features)
+    head = f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={len(tree)}\n\n"
+    return _HEAD.format(n_features - 1) + head + tree + _END
+
+
+def check(text: Any, n_features: int) -> int:
+    """Return the number of trees; raise DataError unless the text is what :func:`trim` returns."""
+    if type(text) is not str or not text.isascii():
+        _fail("it must be ASCII text")
+    head, separator, rest = text.partition("\n\n")
+    lines = dict(line.partition("=")[::2] for line in head.splitlines())
+    wanted = _HEAD.format(n_features - 1)
+    sizes = _numbers(lines.get("tree_sizes", ""), np.int64, "tree_sizes")
+    names = lines.get("feature_names", "").split(" ")
+    infos = lines.get("feature_infos", "").split(" ")
+    expected = f"{wanted}feature_names={' '.join(names)}\nfeature_infos={' '.join(infos)}\n"
+    expected += f"tree_sizes={lines.get('tree_sizes', '')}"
+    if head != expected or not separator:
+        _fail("its head is not that of one score by trees of LightGBM's version 4")
+    if len(names) != n_features or len(infos) != n_features or not all(names):
+        _fail(f"it must name {n_features} features")
+    if len(sizes) == 0 or sizes.min() <= 0 or sizes.sum() + len(_END) != len(rest):
+        _fail("its trees do not have the sizes that it states")
+    ends = np.cumsum(sizes)
+    for i, (begin, end) in enumerate(zip(ends - sizes, ends, strict=True)):
+        _check_tree(rest[begin:end], i, n_features)
+    if rest[int(ends[-1]) :] != _END:
+        _fail("it does not end where its trees do")
+    return len(sizes)
+
+
+def _check_tree(text: str, index: int, n_features: int) -> None:
+    if not text.startswith(f"Tree={index}\n") or not text.endswith("\n\n\n"):
+        _fail(f"tree {index} does not begin or end as it must")
+    pairs = [line.partition("=")[::2] for line in text.splitlines()[1:-2]]
+    fields = dict(pairs)
+    leaves = _scalar(fields, "num_leaves", index)
+    if not 1 <= leaves <= _MAX_LEAVES or _scalar(fields, "num_cat", index) != 0:
+        _fail(f"tree {index} must have 1 to {_MAX_LEAVES} leaves and no categories")
+    if _scalar(fields, "is_linear", index) != 0:
+        _fail(f"tree {index} must have constant leaves")
+    if len(fields) != len(pairs) or not fields.keys() <= _SCALARS | _BY_NODE | _BY_LEAF:
+        _fail(f"tree {index} has fields that it must not have")
+    wanted = _BY_NODE | _BY_LEAF if leaves > 1 else {"leaf_value"}
+    if not wanted <= fields.keys():
+        _fail(f"tree {index} lacks fields")
+    _scalar(fields, "shrinkage", index)
+    n = int(leaves)
+    arrays = {}
+    for name in fields.keys() - _SCALARS:
+        dtype = np.int64 if name in _INDICES | _COUNTS else np.float64
+        values = _numbers(fields[name], dtype, name)
+        size = n if name in _BY_LEAF else n - 1
+        # A tree without a split may leave its other fields empty.
+        if len(values) != size and not (leaves == 1 and name not in wanted and len(values) <= 1):
+            _fail(f"tree {index} must have {size} numbers in {name}")
+        arrays[name] = values
+    if leaves > 1:
+        _check_shape(arrays, index, n, n_features)
+
+
+def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_features: int) -> None:
+    """Raise unless features exist and the nodes form one tree."""
+    feature, kind = arrays["split_feature"], arrays["decision_type"]
+    if feature.min() < 0 or feature.max() >= n_features:
+        _fail(f"tree {index} splits on a feature that does not exist")
+    # Bit 0 is a categorical split; bit 1 the default direction; bits 2 and 3 the missing value.
+    if (kind & ~0b1110).any() or (kind >> 2 == 3).any():
+        _fail(f"tree {index} has a decision of unknown kind")
+    left, right = arrays["left_child"], arrays["right_child"]
+    children = np.concatenate([left, right])
+    # Nodes 1, 2, ... and leaves ~0, ~1, ... are each the child of one node ...
+    everything = np.concatenate([np.arange(-leaves, 0), np.arange(1, leaves - 1)])
+    # ... and of an earlier one, so that no path goes round in a circle.
+    parents = np.tile(np.arange(leaves - 1), 2)
+    if (
+        not np.array_equal(np.sort(children), everything)
+        or ((children >= 0) & (children <= parents)).any()
+    ):
+        _fail(f"tree {index} is not a tree")
+
+
+def _numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
+    if not _NUMBER.fullmatch(text):
+        _fail(f"{name} must be numbers")
+    try:
+        values = np.array(text.split(), dtype=dtype)
+    except (ValueError, OverflowError):
+        _fail(f"{name} must be numbers")
+    if not np.isfinite(values).all():
+        _fail(f"{name} must be finite")
+    return values
+
+
+def _scalar(fields: dict[str, str], name: str, index: int) -> float:
+    values = _numbers(fields.get(name, ""), np.float64, name)
+    if len(values) != 1:
+        _fail(f"tree {index} must have one {name}")
+    return float(values[0])
+
+
+def _fail(why: str) -> NoReturn:
+    raise DataError(f"model_text_ is not a model of LightGBM: {why}.")

@@ -1,0 +1,153 @@
+"""From a loss to what a tree learner fits: a gradient and a curvature for each document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups
+from rankwright.data.hashing import combine
+from rankwright.data.validation import Floats
+from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
+from rankwright.losses.names import LOSSES
+from rankwright.losses.softmax import Newton
+from rankwright.threads import n_threads
+
+Terms: TypeAlias = Callable[[Floats, int], tuple[Any, Any]]  # (scores, iteration) -> grad, hess
+BUILT_IN = ("lightgbm:rank_xendcg", "lightgbm:lambdarank")
+
+
+def choose_loss(loss: Any, newton: Newton, random_state: int) -> Any:
+    """Return the loss, or directions, that a parameter names; one of LightGBM's as its name."""
+    if isinstance(loss, str) and loss in BUILT_IN:
+        return loss
+    if loss == "xendcg":
+        return XENDCG(newton=newton, random_state=random_state)
+    if newton != "plain":
+        raise ValueError(
+            f"newton={newton!r} is for loss='xendcg', but loss is {loss!r}. Give "
+            "XENDCG(newton=...) or leave newton out."
+        )
+    if loss == "lambdarank":
+        return LambdaRank()
+    if isinstance(loss, str) and loss not in LOSSES:
+        names = ", ".join([*LOSSES, "lambdarank", *BUILT_IN])
+        raise ValueError(f"loss must be one of {names}, but is {loss!r}.")
+    return loss if hasattr(loss, "grad_and_hess") else from_name(loss)
+
+
+def terms_of(
+    loss: Any, y: Floats, groups: Groups, weights: Floats | None, n_jobs: int | None
+) -> Terms:
+    r"""Return a function of scores and iteration that gives gradients and curvatures.
+
+    Losses that say how are asked for both, with the iteration as the number of the draw. Others
+    give their gradient, and the curvature is 1. ``weights`` are those of the documents; a cross
+    entropy weighs its terms,
+
+    .. math:: L(s, y) = -\sum_i w_i \phi_i \log \rho_i,
+
+    anything else has its gradients and curvatures multiplied.
+    """
+    if hasattr(loss, "prepare_terms"):
+        if isinstance(loss, XENDCG | ListNet) and weights is not None:
+            terms: Terms = loss.prepare_terms(
+                y, groups, n_jobs=n_jobs, doc_weights=weights
+            ).grad_and_hess
+            return terms
+        return _multiplied(loss.prepare_terms(y, groups, n_jobs=n_jobs).grad_and_hess, weights)
+    if hasattr(loss, "grad_and_hess"):
+        return _multiplied(lambda s, draw: loss.grad_and_hess(s, y, groups, draw), weights)
+    ones = np.ones(len(y))
+    if hasattr(loss, "prepare"):
+        prepared = loss.prepare(y, groups, n_jobs=n_jobs)
+        return _multiplied(lambda s, draw: (prepared.values_and_grad(s)[1], ones), weights)
+    return _multiplied(lambda s, draw: (loss.value_and_grad(s, y, groups)[1], ones), weights)
+
+
+def _multiplied(terms: Terms, weights: Floats | None) -> Terms:
+    if weights is None:
+        return terms
+
+    def weighted(scores: Floats, draw: int) -> tuple[Any, Any]:
+        grad, hess = terms(scores, draw)
+        return weights * grad, weights * hess
+
+    return weighted
+
+
+class Objective:
+    """Gradients and curvatures as LightGBM takes them, iteration by iteration.
+
+    They are rounded to a grid on which sums are exact (``exact_sums.hpp``), so that the trees do
+    not depend on the order of the queries or on the number of threads.
+    """
+
+    def __init__(
+        self,
+        loss: Any,
+        y: Floats,
+        groups: Groups,
+        *,
+        doc_weights: Floats | None,
+        query_weights: Floats | None,
+        skip_empty: bool,
+        subsample: float,
+        random_state: int,
+        n_jobs: int | None,
+    ) -> None:
+        self.terms = terms_of(loss, y, groups, doc_weights, n_jobs)
+        self.groups, self.subsample, self.random_state = groups, subsample, random_state
+        self.threads = n_threads(n_jobs)
+        counts = np.ones(groups.n_queries) if query_weights is None else query_weights
+        if skip_empty:
+            counts = np.where(has_relevant(y, groups), counts, 0.0)
+        self.query_weights = counts
+        self.row_weights = np.empty(0) if (counts == 1).all() else np.repeat(counts, groups.sizes)
+        self.iteration = 0
+
+    def __call__(self, scores: Floats, _: Any = None) -> tuple[Any, Any]:
+        """Return gradients and curvatures, float32; LightGBM calls this once an iteration."""
+        grad, hess = self.terms(scores, self.iteration)
+        weights = self._weights()
+        rounded = self._rounded(grad, weights, "gradient"), self._rounded(hess, weights, "hessian")
+        self.iteration += 1
+        return rounded
+
+    def _weights(self) -> Floats:
+        """Return the weights of the rows, 0 for queries that are not in the sample; or nothing."""
+        if self.subsample == 1:
+            return self.row_weights
+        # Which queries are in depends on the seed, the iteration and their ids only. One always is.
+        keys = combine(self.random_state, combine(self.iteration, self.groups.keys))
+        lots = (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        chosen = lots <= max(self.subsample, lots.min())
+        return np.repeat(np.where(chosen, self.query_weights, 0.0), self.groups.sizes)
+
+    def _rounded(self, values: Any, weights: Floats, name: str) -> Any:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+        n = self.groups.n_rows
+        if array.shape != (n,):
+            raise ValueError(
+                f"the loss must return a {name} for each of {n} documents, but returned an array "
+                f"of shape {array.shape}."
+            )
+        try:
+            return _kernels.round_to_grid(array, weights, self.threads)
+        except ValueError:
+            row = int(np.argmax(~np.isfinite(array) | (np.abs(array) > np.finfo(np.float32).max)))
+            raise ValueError(
+                f"the loss must return finite numbers, but in iteration {self.iteration + 1} the "
+                f"{name} of row {row} is {array[row]}."
+            ) from None
+
+
+def has_relevant(y: Floats, groups: Groups) -> Any:
+    """Say for each query whether it has a document with a label above 0."""
+    relevant = np.zeros(groups.n_queries, dtype=bool)
+    filled = groups.sizes > 0
+    relevant[filled] = np.maximum.reduceat(y, groups.indptr[:-1][filled]) > 0
+    return relevant

@@ -1,0 +1,133 @@
+"""Parameters of boosted trees: what they may be, and what LightGBM calls them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, SupportsIndex
+
+from rankwright.threads import n_threads
+from rankwright.trees.engine import QUIET
+
+# What LightGBM calls what BoostedRanker has a name for (with its other names), and what would break
+# a promise: trees that change later, leaves that are not constant, categories.
+_OURS = {
+    "objective": "loss",
+    "objective_type": "loss",
+    "app": "loss",
+    "application": "loss",
+    "metric": "eval_metric",
+    "metrics": "eval_metric",
+    "num_iterations": "n_estimators",
+    "num_iteration": "n_estimators",
+    "num_boost_round": "n_estimators",
+    "num_trees": "n_estimators",
+    "num_round": "n_estimators",
+    "num_rounds": "n_estimators",
+    "n_iter": "n_estimators",
+    "n_estimators": "n_estimators",
+    "learning_rate": "learning_rate",
+    "shrinkage_rate": "learning_rate",
+    "eta": "learning_rate",
+    "num_leaves": "num_leaves",
+    "num_leaf": "num_leaves",
+    "max_leaves": "num_leaves",
+    "max_leaf": "num_leaves",
+    "max_leaf_nodes": "num_leaves",
+    "min_data_in_leaf": "min_child_samples",
+    "min_data_per_leaf": "min_child_samples",
+    "min_data": "min_child_samples",
+    "min_child_samples": "min_child_samples",
+    "min_samples_leaf": "min_child_samples",
+    "max_bin": "max_bin",
+    "max_bins": "max_bin",
+    "bagging_fraction": "subsample",
+    "sub_row": "subsample",
+    "subsample": "subsample",
+    "bagging": "subsample",
+    "feature_fraction": "colsample",
+    "sub_feature": "colsample",
+    "colsample_bytree": "colsample",
+    "early_stopping_round": "early_stopping_rounds",
+    "early_stopping_rounds": "early_stopping_rounds",
+    "seed": "random_state",
+    "random_seed": "random_state",
+    "random_state": "random_state",
+    "num_threads": "n_jobs",
+    "num_thread": "n_jobs",
+    "nthread": "n_jobs",
+    "nthreads": "n_jobs",
+    "n_jobs": "n_jobs",
+}
+_REFUSED = {
+    "boosting",
+    "boosting_type",
+    "boost",
+    "linear_tree",
+    "linear_trees",
+    "num_class",
+    "categorical_feature",
+    "cat_feature",
+    "categorical_column",
+    "cat_column",
+}
+
+
+def check_params(ranker: Any) -> None:
+    """Raise for parameters that cannot be used."""
+    for name, least in (
+        ("n_estimators", 1),
+        ("num_leaves", 2),
+        ("min_child_samples", 1),
+        ("max_bin", 2),
+        ("random_state", 0),
+        ("early_stopping_rounds", 1),
+    ):
+        value = getattr(ranker, name)
+        if value is None and name == "early_stopping_rounds":
+            continue
+        whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+        if not whole or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, but is {value!r}.")
+    rate = ranker.learning_rate
+    if not (_is_number(rate) and rate > 0):
+        raise ValueError(f"learning_rate must be a positive number, but is {rate!r}.")
+    for name in ("subsample", "colsample"):
+        value = getattr(ranker, name)
+        if not (_is_number(value) and 0 < value <= 1):
+            raise ValueError(f"{name} must be a number in (0, 1], but is {value!r}.")
+    _check_more(ranker.lightgbm_params)
+    n_threads(ranker.n_jobs)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_more(params: Any) -> None:
+    if params is None:
+        return
+    if not isinstance(params, Mapping):
+        raise TypeError(f"lightgbm_params must be a dict, but is a {type(params).__name__}.")
+    for name in params:
+        if name in _OURS:
+            raise ValueError(f"lightgbm_params must not have {name!r}: use {_OURS[name]}.")
+        if name in _REFUSED:
+            raise ValueError(f"lightgbm_params must not have {name!r}: it is not supported.")
+
+
+def lightgbm_params(ranker: Any) -> dict[str, Any]:
+    """Return the parameters as LightGBM takes them."""
+    return {
+        "objective": "none",
+        "metric": "None",
+        "learning_rate": float(ranker.learning_rate),
+        "num_leaves": int(ranker.num_leaves),
+        "min_data_in_leaf": int(ranker.min_child_samples),
+        "max_bin": int(ranker.max_bin),
+        "feature_fraction": float(ranker.colsample),
+        "seed": int(ranker.random_state) % 2**31,
+        "num_threads": n_threads(ranker.n_jobs),
+        **QUIET,
+        **(ranker.lightgbm_params or {}),
+    }
