@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwright import data, evaluation, losses, metrics, online, problems, theory
+    from rankwright import data, evaluation, losses, metrics, online, problems, theory, trees
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
@@ -40,7 +40,7 @@ _WHERE = {
     "DataError": "rankwright.exceptions",
     "DataWarning": "rankwright.exceptions",
 }
-_PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "theory")
+_PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "theory", "trees")
 
 __all__ = [
     "BoostedRanker",
@@ -66,6 +66,7 @@ __all__ = [
     "stream",
     "theory",
     "top_k",
+    "trees",
     "write",
     "write_letor",
 ]

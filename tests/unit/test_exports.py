@@ -23,6 +23,7 @@ PACKAGES = [
     "rankwright.solvers",
     "rankwright.theory",
     "rankwright.linear",
+    "rankwright.trees",
     "rankwright.evaluation",
 ]
 

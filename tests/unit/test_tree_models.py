@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rankwright.trees import BoostedRanker, model_text
 
 import rankwright as rw
 from rankwright.data import make_mslr_like
 from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank
 from rankwright.metrics import ERR
+from rankwright.trees import BoostedRanker, model_text
 
 TRAIN = make_mslr_like(n_queries=20, n_features=6, mean_docs=15)
 
@@ -82,6 +82,8 @@ HOSTILE: dict[str, Callable[[str], Any]] = {
     "classes": change("num_class=1", "num_class=9"),
     "more features": change("max_feature_idx=5", "max_feature_idx=500000"),
     "fewer names": change("Column_0 ", ""),
+    "another range": change("feature_infos=[", "feature_infos=="),
+    "fewer ranges": change("feature_infos=", "feature_infos=none "),
     "an objective": change("label_index=0\n", "label_index=0\nobjective=lambdarank\n"),
     "sizes that lie": change("tree_sizes=", "tree_sizes=9"),
     "negative sizes": change("tree_sizes=", "tree_sizes=-"),

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.hashing import Keys, combine
-from rankwright.data.streams import uniforms
+from rankwright.data.streams import stream_keys, uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import (
     Bound,
@@ -266,11 +265,8 @@ class XENDCG(Loss):
         """Return phi, and its normaliser S by query; ``powers`` are 2^y."""
         drawn = self.gamma == "random"
         gamma = np.empty(0) if drawn else self.draw_gamma(y, groups)
-        keys = self._keys(groups, draw)
+        keys = stream_keys(groups, self.random_state, draw)
         return _kernels.xendcg_targets(powers, gamma, keys, groups.indptr, threads)
-
-    def _keys(self, groups: Groups, draw: int) -> Keys:
-        return combine(self.random_state, combine(draw, groups.keys))
 
     def prepare(
         self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None

@@ -342,7 +342,10 @@ class BoostedRanker(BaseEstimator):
         n_trees = model_text.check(getattr(self, "model_text_", None), self.n_features_in_)
         if getattr(self, "n_iter_", None) != n_trees:
             raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
-        self._booster = engine.load_booster(self.model_text_)
+        try:
+            self._booster = engine.load_booster(self.model_text_)
+        except ValueError as error:
+            raise DataError(str(error)) from None
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are trees; a fit that was interrupted early leaves none."""

@@ -21,6 +21,8 @@ _HEAD = (
 _HEAD_KEYS = {line.partition("=")[0] for line in _HEAD.splitlines()}
 _HEAD_KEYS |= {"feature_names", "feature_infos", "tree_sizes"}
 _NUMBER = re.compile(r"[-+0-9.e ]*")
+_INFO = r"(none|\[[-+0-9.e]+:[-+0-9.e]+\])"
+_INFOS = re.compile(f"{_INFO}( {_INFO})*")
 _INDICES = {"split_feature", "decision_type", "left_child", "right_child"}
 _COUNTS = {"internal_count", "leaf_count"}
 _BY_LEAF = {"leaf_value", "leaf_weight", "leaf_count"}
@@ -40,10 +42,14 @@ def trim(text: str) -> str:
 def one_leaf(n_features: int) -> str:
     """Return the model that scores everything 0, for features that never differ."""
     tree = "Tree=0\nnum_leaves=1\nnum_cat=0\nleaf_value=0\nis_linear=0\nshrinkage=1\n\n\n"
-    names = " ".join(f"Column_{j}" for j in range(n_features))
     infos = " ".join(["none"] * n_features)
-    head = f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={len(tree)}\n\n"
-    return _HEAD.format(n_features - 1) + head + tree + _END
+    return f"{_head(n_features, infos, str(len(tree)))}\n\n{tree}{_END}"
+
+
+def _head(n_features: int, infos: str, sizes: str) -> str:
+    names = " ".join(f"Column_{j}" for j in range(n_features))
+    rest = f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={sizes}"
+    return _HEAD.format(n_features - 1) + rest
 
 
 def check(text: Any, n_features: int) -> int:
@@ -52,16 +58,12 @@ def check(text: Any, n_features: int) -> int:
         _fail("it must be ASCII text")
     head, separator, rest = text.partition("\n\n")
     lines = dict(line.partition("=")[::2] for line in head.splitlines())
-    wanted = _HEAD.format(n_features - 1)
-    sizes = _numbers(lines.get("tree_sizes", ""), np.int64, "tree_sizes")
-    names = lines.get("feature_names", "").split(" ")
-    infos = lines.get("feature_infos", "").split(" ")
-    expected = f"{wanted}feature_names={' '.join(names)}\nfeature_infos={' '.join(infos)}\n"
-    expected += f"tree_sizes={lines.get('tree_sizes', '')}"
-    if head != expected or not separator:
-        _fail("its head is not that of one score by trees of LightGBM's version 4")
-    if len(names) != n_features or len(infos) != n_features or not all(names):
-        _fail(f"it must name {n_features} features")
+    infos, stated = lines.get("feature_infos", ""), lines.get("tree_sizes", "")
+    if not separator or head != _head(n_features, infos, stated):
+        _fail(f"its head is not that of one score from {n_features} features")
+    if len(infos.split(" ")) != n_features or not _INFOS.fullmatch(infos):
+        _fail(f"it must tell the range of {n_features} features")
+    sizes = _numbers(stated, np.int64, "tree_sizes")
     if len(sizes) == 0 or sizes.min() <= 0 or sizes.sum() + len(_END) != len(rest):
         _fail("its trees do not have the sizes that it states")
     ends = np.cumsum(sizes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.hashing import combine
+from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
 from rankwright.losses.names import LOSSES
@@ -122,8 +122,7 @@ class Objective:
         if self.subsample == 1:
             return self.row_weights
         # Which queries are in depends on the seed, the iteration and their ids only. One always is.
-        keys = combine(self.random_state, combine(self.iteration, self.groups.keys))
-        lots = (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        lots = query_uniforms(self.groups, self.random_state, self.iteration)
         chosen = lots <= max(self.subsample, lots.min())
         return np.repeat(np.where(chosen, self.query_weights, 0.0), self.groups.sizes)
 
