@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
     from rankwright.linear import LinearRanker
-    from rankwright.online import SLAMPerceptron
+    from rankwright.online import (
+        MulticlassPerceptron,
+        OnlineRanker,
+        PRank,
+        SLAMPerceptron,
+        WidrowHoff,
+    )
     from rankwright.persistence import load, save
     from rankwright.trees import BoostedRanker
 
@@ -32,7 +38,11 @@ _WHERE = {
     "Evaluation": "rankwright.evaluation",
     "evaluate": "rankwright.evaluation",
     "LinearRanker": "rankwright.linear",
+    "MulticlassPerceptron": "rankwright.online",
+    "OnlineRanker": "rankwright.online",
+    "PRank": "rankwright.online",
     "SLAMPerceptron": "rankwright.online",
+    "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
     "load": "rankwright.persistence",
     "save": "rankwright.persistence",
@@ -50,7 +60,11 @@ __all__ = [
     "Dataset",
     "Evaluation",
     "LinearRanker",
+    "MulticlassPerceptron",
+    "OnlineRanker",
+    "PRank",
     "SLAMPerceptron",
+    "WidrowHoff",
     "data",
     "evaluate",
     "evaluation",

@@ -22,7 +22,13 @@ from rankwright.data import Dataset
 from rankwright.linear import LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
-from rankwright.online import SLAMPerceptron
+from rankwright.online import (
+    MulticlassPerceptron,
+    OnlineRanker,
+    PRank,
+    SLAMPerceptron,
+    WidrowHoff,
+)
 
 ESTIMATORS: dict[str, Any] = {
     "xendcg-l2": LinearRanker(),
@@ -39,6 +45,13 @@ ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
     "slam-perceptron-voted": SLAMPerceptron("ndcg@3", variant="voted", shuffle=True),
     "slam-perceptron-paper": SLAMPerceptron(update="paper", eta=0.01),
     "slam-perceptron-kernel": SLAMPerceptron(kernel="rbf"),
+    "online-ranker": OnlineRanker(),
+    "prank": PRank(),
+    "prank-voted": PRank("voted", kernel="poly"),
+    "widrow-hoff": WidrowHoff(),
+    "widrow-hoff-kernel": WidrowHoff(kernel="rbf"),
+    "multiclass-perceptron": MulticlassPerceptron(variant="averaged"),
+    "multiclass-perceptron-kernel": MulticlassPerceptron("max", kernel="rbf"),
 }
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
