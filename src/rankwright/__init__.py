@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
-    from rankwright.linear import LinearRanker
+    from rankwright.linear import DominationRank, LinearRanker
     from rankwright.online import (
         MulticlassPerceptron,
         OnlineRanker,
@@ -37,6 +37,7 @@ _WHERE = {
     "write_letor": "rankwright.data",
     "Evaluation": "rankwright.evaluation",
     "evaluate": "rankwright.evaluation",
+    "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
     "MulticlassPerceptron": "rankwright.online",
     "OnlineRanker": "rankwright.online",
@@ -58,6 +59,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Dataset",
+    "DominationRank",
     "Evaluation",
     "LinearRanker",
     "MulticlassPerceptron",

@@ -695,6 +695,19 @@ class Descent:
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def promises(
+        self,
+        coordinates: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        a1: float,
+        a2: float,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        decrease: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        violation: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None: ...
 
 @overload
 def dense_descent(

@@ -18,6 +18,7 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "widrow-hoff": ("rankwright.online", "WidrowHoff"),
     "multiclass-perceptron": ("rankwright.online", "MulticlassPerceptron"),
     "boosted": ("rankwright.trees", "BoostedRanker"),
+    "domination-rank": ("rankwright.linear", "DominationRank"),
 }
 CLASSES = {kind: package for package, kind in MODELS.values()}
 

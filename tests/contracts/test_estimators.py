@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwright.data import Dataset
-from rankwright.linear import LinearRanker
+from rankwright.linear import DominationRank, LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
 from rankwright.online import (
@@ -37,6 +37,9 @@ ESTIMATORS: dict[str, Any] = {
     "domination-l1": LinearRanker("domination", "l1", solver="coordinate_descent"),
     "slam-l2": LinearRanker("slam", "l2", 0.1, standardize=True, tol=1e-2),
     "rank-logistic-l2": LinearRanker("rank_logistic", "l2"),
+    "domination-rank-l2": DominationRank(alpha=0.01),
+    "domination-rank-induced": DominationRank("l1", n_induced=2),
+    "domination-rank-pooled": DominationRank("elasticnet", 0.01, pooled=True, standardize=True),
     "own-loss": LinearRanker(Domination(margin=1.0), "l2", 0.01),
 }
 ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
