@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankwright import data, evaluation, losses, metrics, online, problems, theory, trees
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
-    from rankwright.evaluation import Evaluation, evaluate
+    from rankwright.evaluation import Comparison, Evaluation, compare, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
-    from rankwright.linear import DominationRank, LinearRanker
-    from rankwright.online import (
-        MulticlassPerceptron,
-        OnlineRanker,
-        PRank,
-        SLAMPerceptron,
-        WidrowHoff,
-    )
+    from rankwright.linear import LinearRanker
+    from rankwright.online import SLAMPerceptron
     from rankwright.persistence import load, save
     from rankwright.trees import BoostedRanker
 
@@ -35,15 +29,12 @@ _WHERE = {
     "top_k": "rankwright.data",
     "write": "rankwright.data",
     "write_letor": "rankwright.data",
+    "Comparison": "rankwright.evaluation",
     "Evaluation": "rankwright.evaluation",
+    "compare": "rankwright.evaluation",
     "evaluate": "rankwright.evaluation",
-    "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
-    "MulticlassPerceptron": "rankwright.online",
-    "OnlineRanker": "rankwright.online",
-    "PRank": "rankwright.online",
     "SLAMPerceptron": "rankwright.online",
-    "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
     "load": "rankwright.persistence",
     "save": "rankwright.persistence",
@@ -55,18 +46,15 @@ _PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "t
 
 __all__ = [
     "BoostedRanker",
+    "Comparison",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",
     "Dataset",
-    "DominationRank",
     "Evaluation",
     "LinearRanker",
-    "MulticlassPerceptron",
-    "OnlineRanker",
-    "PRank",
     "SLAMPerceptron",
-    "WidrowHoff",
+    "compare",
     "data",
     "evaluate",
     "evaluation",

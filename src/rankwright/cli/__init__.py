@@ -13,6 +13,7 @@ import typer
 
 from rankwright.cli import (
     bounds,
+    compare,
     convert,
     datasets,
     evaluate,
@@ -47,6 +48,7 @@ app.command("convert")(convert.convert)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
 app.command("bounds")(bounds.bounds)
 app.command("simulate")(simulate.simulate)
 app.add_typer(datasets.app, name="datasets")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.hashing import Keys, mix, scramble
+from rankwright.data.hashing import mix, row_keys
 from rankwright.data.validation import Matrix
 
 if TYPE_CHECKING:
@@ -242,35 +242,10 @@ def _constant_sparse_features(
 
 def _conflicting_duplicates(dataset: Dataset) -> int:
     """Documents with the same features as another one of their query, but not the same label."""
-    keys = mix(_row_keys(dataset.X)) ^ mix(dataset.groups.query_of_rows())
+    keys = mix(row_keys(dataset.X)) ^ mix(dataset.groups.query_of_rows())
     order = np.argsort(keys, kind="stable")
     keys, y = keys[order], dataset.y[order]
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     sizes = np.diff(np.append(starts, len(keys)))
     conflict = np.minimum.reduceat(y, starts) != np.maximum.reduceat(y, starts)
     return int(sizes[conflict].sum())
-
-
-def _row_keys(X: Matrix) -> Keys:
-    """Hash each row: the sum of each value's hash times a random odd number, modulo 2^64.
-
-    Without a hash of the value, the many zeros at the end of round numbers would reach the sum.
-    A 0 adds nothing, so that sparse rows have the keys of dense ones.
-    """
-    bits = np.uint32 if X.dtype == np.float32 else np.uint64
-    odd = mix(np.arange(X.shape[1])) | np.uint64(1)
-
-    def value_keys(values: NDArray[Any]) -> Keys:
-        # Adding 0 makes -0 and 0 the same value.
-        positive_zero = values + values.dtype.type(0)
-        return scramble(np.asarray(positive_zero.view(bits), dtype=np.uint64))
-
-    keys = np.zeros(X.shape[0], dtype=np.uint64)
-    if sp.issparse(X):
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        np.add.at(keys, rows, value_keys(X.data) * odd[X.indices])
-        return keys
-    step = max(1, (1 << 18) // max(1, X.shape[1]))
-    for begin in range(0, X.shape[0], step):
-        keys[begin : begin + step] = value_keys(X[begin : begin + step]) @ odd
-    return keys

@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
@@ -58,3 +59,28 @@ def _as_integer(text: str) -> int | None:
         return None
     fits = -(2**63) <= number < 2**63
     return number if fits and str(number) == text else None
+
+
+def row_keys(X: Any) -> Keys:
+    """Hash each row: the sum of each value's hash times a random odd number, modulo 2^64.
+
+    Without a hash of the value, the many zeros at the end of round numbers would reach the sum.
+    A 0 adds nothing, so that sparse rows have the keys of dense ones.
+    """
+    bits = np.uint32 if X.dtype == np.float32 else np.uint64
+    odd = mix(np.arange(X.shape[1])) | np.uint64(1)
+
+    def value_keys(values: NDArray[Any]) -> Keys:
+        # Adding 0 makes -0 and 0 the same value.
+        positive_zero = values + values.dtype.type(0)
+        return scramble(np.asarray(positive_zero.view(bits), dtype=np.uint64))
+
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    if sp.issparse(X):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        np.add.at(keys, rows, value_keys(X.data) * odd[X.indices])
+        return keys
+    step = max(1, (1 << 18) // max(1, X.shape[1]))
+    for begin in range(0, X.shape[0], step):
+        keys[begin : begin + step] = value_keys(X[begin : begin + step]) @ odd
+    return keys

@@ -1,14 +1,33 @@
-"""Measuring models: metrics with intervals, and whether differences are real."""
+"""Measuring models: metrics with intervals, comparisons, and whether differences are real."""
 
 from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.evaluation.comparing import Event, compare
+from rankwright.evaluation.comparison import Comparison, Failure, Standing
+from rankwright.evaluation.folds import Fold, read_folds, rotate, split
+from rankwright.evaluation.lineup import Entry, lineup, read_lineup
 from rankwright.evaluation.measure import Evaluation, Result, evaluate
+from rankwright.evaluation.search import Choice, Range
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 
 __all__ = [
+    "Choice",
+    "Comparison",
+    "Entry",
     "Evaluation",
+    "Event",
+    "Failure",
+    "Fold",
     "PairedComparison",
+    "Range",
     "Result",
+    "Standing",
     "bootstrap_interval",
+    "compare",
     "compare_pairs",
     "evaluate",
+    "lineup",
+    "read_folds",
+    "read_lineup",
+    "rotate",
+    "split",
 ]

@@ -1,0 +1,147 @@
+"""Rankers that every other one should beat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from rankwright.data.hashing import combine, row_keys
+from rankwright.data.validation import Floats
+from rankwright.estimator import check_features, check_fitted_array, check_ranking_data, mean_ndcg
+from rankwright.metrics import parse
+
+
+class BestFeature(BaseEstimator):
+    """The single feature, rising or falling, that ranks the training queries best.
+
+    Parameters
+    ----------
+    metric : str, default "ndcg@10"
+        What is best; see :func:`rankwright.metrics.parse`.
+    n_jobs : int, optional
+        Threads.
+
+    Attributes
+    ----------
+    feature_ : int
+        Column of the feature.
+    coef_ : ndarray of shape (n_features,)
+        1 or -1 for that feature, 0 for all others.
+    train_metric_ : float
+        Mean of the metric on the training queries.
+
+    Examples
+    --------
+    >>> ranker = BestFeature().fit([[1.0, 5.0], [2.0, 4.0], [0.0, 3.0]], [0, 1, 2])
+    >>> ranker.feature_, ranker.coef_
+    (1, array([ 0., -1.]))
+    """
+
+    def __init__(self, metric: str = "ndcg@10", *, n_jobs: int | None = None) -> None:
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> BestFeature:
+        """Find the feature.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_docs, n_features)
+            Features.
+        y : array-like of shape (n_docs,)
+            Labels; larger is more relevant.
+        qid : array-like of shape (n_docs,), optional
+            Query ids in any order; None is one query.
+        """
+        data = check_ranking_data(self, X, y, qid)
+        metric = parse(self.metric)
+        columns = sp.csc_array(data.X) if sp.issparse(data.X) else data.X
+        better = 1.0 if metric.higher_is_better else -1.0
+        best, self.feature_, sign = -np.inf, 0, 1.0
+        for j in range(columns.shape[1]):
+            column = columns[:, [j]].toarray()[:, 0] if sp.issparse(columns) else columns[:, j]
+            scores = np.ascontiguousarray(column, dtype=np.float64)
+            for direction in (1.0, -1.0):
+                values = metric.per_query(
+                    data.y, direction * scores, data.groups, n_jobs=self.n_jobs
+                )
+                value = better * float(np.nansum(values))
+                if value > best:  # of equal ones, the first
+                    best, self.feature_, sign = value, j, direction
+        self.coef_ = np.zeros(columns.shape[1])
+        self.coef_[self.feature_] = sign
+        n_defined = int(np.count_nonzero(~np.isnan(values)))
+        self.train_metric_ = better * best / n_defined if n_defined else float("nan")
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return scores; a larger one ranks higher."""
+        return np.asarray(check_features(self, X) @ self.coef_, dtype=np.float64)
+
+    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Return mean NDCG@10."""
+        return mean_ndcg(self.predict(X), y, qid)
+
+    def _check_params(self) -> None:
+        parse(self.metric)
+
+    def _check_state(self) -> None:
+        check_fitted_array(self, "coef_", (self.n_features_in_,))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
+        return _tags(super().__sklearn_tags__())
+
+
+class RandomRanker(BaseEstimator):
+    """Scores that mean nothing: a hash of the document's features and a seed.
+
+    A document has the same score wherever it stands, and equal documents have equal scores.
+
+    Parameters
+    ----------
+    random_state : int, default 0
+        Seed.
+
+    Examples
+    --------
+    >>> ranker = RandomRanker().fit([[1.0], [2.0]], [0, 1])
+    >>> bool(ranker.predict([[7.0]])[0] == ranker.predict([[3.0], [7.0]])[1])
+    True
+    """
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> RandomRanker:
+        """Learn nothing but the number of features."""
+        check_ranking_data(self, X, y, qid)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return scores between 0 and 1."""
+        matrix = check_features(self, X).astype(np.float64)
+        keys = combine(int(self.random_state), row_keys(matrix))
+        return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Return mean NDCG@10."""
+        return mean_ndcg(self.predict(X), y, qid)
+
+    def _check_state(self) -> None:
+        """Nothing is fitted that could be wrong."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
+        return _tags(super().__sklearn_tags__())
+
+
+def _tags(tags: Any) -> Any:
+    tags.input_tags.sparse = True
+    tags.target_tags.required = True
+    tags.target_tags.positive_only = True
+    return tags

@@ -1,0 +1,268 @@
+"""``rankwright compare``: which ranker is best, and whether the difference is real."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwright.cli.evaluate import Metrics
+from rankwright.cli.terminal import Json, Label, Qid, doing, print_table, read_dataset
+
+if TYPE_CHECKING:
+    from rankwright.evaluation.comparing import Event
+    from rankwright.evaluation.comparison import Comparison
+    from rankwright.evaluation.folds import Fold
+    from rankwright.evaluation.lineup import Entry
+
+
+def compare(
+    data: Annotated[
+        str,
+        typer.Argument(help="A file as for info, or a folder with Fold1 ... FoldK (LETOR)."),
+    ],
+    test: Annotated[
+        str | None, typer.Option(help="Test queries; cut from DATA by default.")
+    ] = None,
+    valid: Annotated[
+        str | None, typer.Option(help="Validation queries; cut from DATA by default.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(help="Cut DATA into this many folds; each is tested on once.")
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
+    ] = None,
+    metric: Metrics = None,
+    trials: Annotated[int, typer.Option(help="Parameters to try for each model and fold.")] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of splits, searches and tests.")] = 0,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
+    ] = "comparison",
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Processes; one a core by default.")
+    ] = None,
+) -> None:
+    """Fit rankers side by side, and say which is best and whether that is certain.
+
+    Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
+    """
+    from rankwright.evaluation.comparing import DEFAULT_METRICS
+    from rankwright.evaluation.comparing import compare as run
+    from rankwright.metrics import parse
+
+    if as_json and as_csv:
+        raise ValueError("--json and --csv exclude each other.")
+    metrics = metric or list(DEFAULT_METRICS)
+    for name in metrics:
+        parse(name)  # before the long reading
+    entries = _entries(models)
+    reader = partial(_read, label=label, qid=qid, jobs=jobs)
+    parts = _folds(data, test, valid, folds, seed, reader)
+    with _progress(entries, parts, trials) as callback:
+        result = run(
+            parts,
+            entries,
+            metrics=metrics,
+            n_trials=trials,
+            random_state=seed,
+            n_jobs=jobs,
+            folder=out,
+            callback=callback,
+        )
+    result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
+    with doing("Writing tables"):
+        result.write(out)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2))
+    elif as_csv:
+        typer.echo(result.metrics_csv(), nl=False)
+    else:
+        print_leaderboard(result)
+        typer.echo(f"\n{result.verdict}")
+    for failure in result.failures:
+        typer.echo(
+            f"rankwright: {failure.model} failed on {failure.fold}: {failure.reason}", err=True
+        )
+    typer.echo(f"{out}: models and tables", err=True)
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _entries(models: list[str] | None) -> list[Entry]:
+    from rankwright.evaluation.lineup import check_names, lineup, read_lineup
+
+    if not models:
+        return lineup()
+    entries: list[Entry] = []
+    for text in models:
+        if text.endswith(".toml"):
+            entries += read_lineup(text)
+        else:
+            entries += lineup([name.strip() for name in text.split(",")])
+    return check_names(entries)
+
+
+def _read(path: Any, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Any:
+    return read_dataset(str(path), label=label, qid=qid, jobs=jobs, doc_ids=True, **letor)
+
+
+def _folds(
+    data: str,
+    test: str | None,
+    valid: str | None,
+    n_folds: int | None,
+    seed: int,
+    reader: Callable[..., Any],
+) -> list[Fold]:
+    from rankwright.evaluation.folds import read_folds, read_like, rotate, split
+    from rankwright.exceptions import DataError
+
+    if Path(data).is_dir():
+        if test or valid or n_folds:
+            raise ValueError(
+                f"{data} is a folder with its own parts: drop --test, --valid, --folds."
+            )
+        return read_folds(data, reader)
+    if n_folds is not None and (test or valid):
+        raise ValueError("--folds cuts DATA into parts: drop --test and --valid.")
+    train = reader(data)
+    others = {
+        name: None if path is None else read_like(train, data, path, reader)
+        for name, path in (("test", test), ("valid", valid))
+    }
+    try:
+        if n_folds is not None:
+            return rotate(train, n_folds, seed)
+        return split(train, others["test"], others["valid"], seed)
+    except DataError as error:
+        if error.path is not None:
+            raise
+        raise DataError(error.message, path=data) from None
+
+
+# ---- what the terminal shows ----
+
+
+def print_leaderboard(result: Comparison) -> None:
+    """Print one line a model, best first."""
+    main, *others = result.metrics
+    p_values = {pair.b: pair.p_holm for pair in result.pairs if pair.a == result.standings[0].name}
+    columns = ["model", main, "95 % interval", "p", *others]
+    columns += ["train s", "µs/doc", "size", "features"]
+    rows = []
+    for s in result.standings:
+        p = p_values.get(s.name)
+        rows.append(
+            [
+                s.name,
+                f"{s.means[main]:.4f}",
+                f"[{s.low[main]:.4f}, {s.high[main]:.4f}]",
+                "" if p is None else f"{p:.4f}",
+                *(f"{s.means[name]:.4f}" for name in others),
+                f"{s.train_seconds:.2f}",
+                f"{s.score_us:.2f}",
+                size(s.model_bytes),
+                "" if s.features_used is None else f"{s.features_used:.0f}",
+            ]
+        )
+    failed = sorted({failure.model for failure in result.failures})
+    rows += [[name, "failed", *[""] * (len(columns) - 2)] for name in failed]
+    print_table(columns, rows)
+
+
+def size(n_bytes: float | None) -> str:
+    """Return a number of bytes as people read it."""
+    if n_bytes is None:
+        return ""
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} GB"
+
+
+@contextlib.contextmanager
+def _progress(
+    entries: list[Entry], folds: list[Fold], trials: int
+) -> Iterator[Callable[[Event], None]]:
+    """Show a bar for each model on a terminal, plain lines when piped."""
+    steps = {e.name: trials if e.space else 1 for e in entries}
+    if not sys.stderr.isatty():
+        yield _Lines(steps, len(folds))
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=Console(stderr=True),
+    ) as bars:
+        tasks = {
+            name: bars.add_task(name, total=n * len(folds), note="", start=False)
+            for name, n in steps.items()
+        }
+
+        def show(event: Event) -> None:
+            task = tasks[event.model]
+            if event.kind == "trial":
+                bars.start_task(task)
+                bars.update(task, advance=1, note=f"{event.value:.4f}")
+            elif event.kind == "kept":
+                bars.start_task(task)
+                bars.update(task, advance=steps[event.model], note="kept")
+            elif event.kind == "failed":
+                bars.update(task, note="[red]failed[/]")
+
+        yield show
+
+
+class _Lines:
+    """One plain line for each finished model and fold, with the time that is left."""
+
+    def __init__(self, steps: dict[str, int], n_folds: int) -> None:
+        self._steps = steps  # of one fold
+        self._left = n_folds * sum(steps.values())
+        self._done = 0
+        self._begin = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        if event.kind == "trial":
+            self._done += 1
+            self._left -= 1
+            return
+        if event.kind == "done":
+            spent = time.monotonic() - self._begin
+            what = (
+                f"{event.value:.4f} on validation queries in {event.seconds:.1f} s; about "
+                f"{spent / max(1, self._done) * self._left:.0f} s left"
+            )
+        else:
+            self._left -= self._steps[event.model] if event.kind == "kept" else 0
+            what = {"kept": "was finished before", "failed": "failed"}[event.kind]
+        typer.echo(f"{event.model} {event.fold}: {what}", err=True)

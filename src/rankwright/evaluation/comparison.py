@@ -1,0 +1,405 @@
+"""What came of a comparison: tables, tests, files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import platform
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwright import __version__
+from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.validation import Floats
+from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.evaluation.folds import Fold
+from rankwright.evaluation.job import Outcome
+from rankwright.evaluation.lineup import Entry
+from rankwright.evaluation.significance import PairedComparison, compare_pairs
+from rankwright.metrics.metric import mean_of_queries, per_query_of_all
+from rankwright.metrics.parsing import parse
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A model that could not be fitted on a fold, and why."""
+
+    model: str
+    fold: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """One line of the leaderboard.
+
+    Attributes
+    ----------
+    name, family : str
+        The model.
+    means, low, high : dict of str to float
+        Each metric over all test queries, with its 95 % bootstrap interval.
+    per_query : dict of str to ndarray
+        Its values by query, fold after fold.
+    fold_means : dict of str to list of float
+        Its mean in each fold.
+    train_seconds, search_seconds : float
+        Of the chosen fit, and of the whole search, summed over the folds.
+    score_us : float
+        Microseconds to score a document; the median of the folds.
+    model_bytes, features_used : float, optional
+        Means over the folds.
+    params : list of dict
+        What the search chose, for each fold.
+    """
+
+    name: str
+    family: str
+    means: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+    per_query: dict[str, Floats]
+    fold_means: dict[str, list[float]]
+    train_seconds: float
+    search_seconds: float
+    score_us: float
+    model_bytes: float | None
+    features_used: float | None
+    params: list[dict[str, Any]]
+
+
+@dataclass(eq=False)
+class Comparison:
+    """Rankers on the same test queries.
+
+    Attributes
+    ----------
+    metrics : list of str
+        What was measured; the first orders the leaderboard.
+    standings : list of Standing
+        The leaderboard, best first. Models that failed on a fold are not on it.
+    pairs : list of PairedComparison
+        All pairs by the first metric, in the order of the leaderboard.
+    failures : list of Failure
+        What failed, and why.
+    folds : list of Fold
+        The data.
+    outcomes : dict of (str, str) to Outcome
+        By model and fold.
+    card : dict
+        Versions, seeds and hashes: what it takes to do it again.
+    """
+
+    metrics: list[str]
+    standings: list[Standing]
+    pairs: list[PairedComparison]
+    failures: list[Failure]
+    folds: list[Fold]
+    outcomes: dict[tuple[str, str], Outcome]
+    card: dict[str, Any]
+    _models: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        entries: list[Entry],
+        folds: list[Fold],
+        metrics: list[str],
+        outcomes: dict[tuple[str, str], Outcome],
+        failures: list[Failure],
+        *,
+        settings: dict[str, Any],
+        seconds: float,
+    ) -> Comparison:
+        """Measure and test what the jobs left."""
+        failed = {failure.model for failure in failures}
+        complete = [entry for entry in entries if entry.name not in failed]
+        seed = settings["random_state"]
+        standings = [_standing(entry, folds, metrics, outcomes, seed) for entry in complete]
+        main = parse(metrics[0])
+        sign = -1 if main.higher_is_better else 1
+        standings.sort(key=lambda s: sign * s.means[metrics[0]])
+        pairs = []
+        if len(standings) > 1:
+            pairs = compare_pairs(
+                {s.name: s.per_query[metrics[0]] for s in standings},
+                random_state=seed,
+                higher_is_better=main.higher_is_better,
+            )
+        card = _card(folds, metrics, settings, seconds)
+        return cls(list(metrics), standings, pairs, failures, folds, outcomes, card)
+
+    @property
+    def best(self) -> str:
+        """Name of the model that leads by the first metric."""
+        if not self.standings:
+            raise ValueError("every model failed.")
+        return self.standings[0].name
+
+    @property
+    def as_good(self) -> list[str]:
+        """Names of the models that are not significantly worse than the best, without it."""
+        return [pair.b for pair in self.pairs if pair.a == self.best and not pair.significant]
+
+    @property
+    def verdict(self) -> str:
+        """Say in one sentence which is best and whether that is certain."""
+        if not self.standings:
+            return "Every model failed."
+        first, metric = self.standings[0], self.metrics[0]
+        text = f"{first.name} is best with {metric} {first.means[metric]:.4f}"
+        n = len(self.standings) - 1
+        if n == 0:
+            return f"{text}; there is nothing to compare it with."
+        equal = self.as_good
+        if not equal:
+            return f"{text}, significantly better than all {n} others (p < 0.05, Holm)."
+        names = equal[0] if len(equal) == 1 else f"{', '.join(equal[:-1])} and {equal[-1]}"
+        largest = max(p.detectable for p in self.pairs if p.a == first.name and p.b in equal)
+        return (
+            f"{text}, but not significantly better than {names} (p >= 0.05, Holm); with these "
+            f"queries a difference of {largest:.4f} would show 4 times out of 5."
+        )
+
+    def model(self, name: str, fold: str | None = None) -> Any:
+        """Return a fitted model; of the first fold by default."""
+        key = (name, self.folds[0].name if fold is None else fold)
+        if key not in self.outcomes:
+            known = ", ".join(sorted({model for model, _ in self.outcomes}))
+            raise KeyError(f"there is no model {key!r}; there are {known}.")
+        outcome = self.outcomes[key]
+        if outcome.model is not None:
+            return outcome.model
+        if key not in self._models:
+            from rankwright.persistence import load
+
+            if outcome.path is None or not (outcome.path / "model.rw").exists():
+                raise KeyError(f"the model {key!r} could not be saved, and was not kept.")
+            self._models[key] = load(outcome.path / "model.rw")
+        return self._models[key]
+
+    def load_models(self) -> None:
+        """Read all models that were saved."""
+        for name, fold in self.outcomes:
+            try:
+                self.model(name, fold)
+            except KeyError:
+                continue
+
+    def __str__(self) -> str:
+        metric = self.metrics[0]
+        rows = [["model", metric, "95 % interval", "features"]]
+        for s in self.standings:
+            interval = f"[{s.low[metric]:.4f}, {s.high[metric]:.4f}]"
+            used = "" if s.features_used is None else f"{s.features_used:g}"
+            rows.append([s.name, f"{s.means[metric]:.4f}", interval, used])
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        lines += [f"{f.model} failed on {f.fold}: {f.reason}" for f in self.failures]
+        return "\n".join(lines)
+
+    # ---- files ----
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON, without those by query."""
+        models = []
+        for s in self.standings:
+            scores = {
+                m: {
+                    "mean": s.means[m],
+                    "low": s.low[m],
+                    "high": s.high[m],
+                    "folds": s.fold_means[m],
+                }
+                for m in self.metrics
+            }
+            models.append(
+                {
+                    "model": s.name,
+                    "family": s.family,
+                    "metrics": scores,
+                    "train_seconds": s.train_seconds,
+                    "search_seconds": s.search_seconds,
+                    "score_us": s.score_us,
+                    "model_bytes": s.model_bytes,
+                    "features_used": s.features_used,
+                    "params": s.params,
+                }
+            )
+        return {
+            "verdict": self.verdict,
+            "models": models,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "failures": [vars(failure) for failure in self.failures],
+            "card": self.card,
+        }
+
+    def metrics_csv(self) -> str:
+        """Return all means as CSV; equal for equal seeds, models and data."""
+        rows: list[list[Any]] = [["model", "fold", "metric", "mean", "low", "high", "queries"]]
+        for s in self.standings:
+            for m in self.metrics:
+                n = int(np.count_nonzero(~np.isnan(s.per_query[m])))
+                rows.append([s.name, "all", m, s.means[m], s.low[m], s.high[m], n])
+                if len(self.folds) > 1:
+                    for fold, mean in zip(self.folds, s.fold_means[m], strict=True):
+                        rows.append([s.name, fold.name, m, mean, "", "", fold.test.n_queries])
+        return _csv(rows)
+
+    def models_csv(self) -> str:
+        """Return what the search chose as CSV; equal for equal seeds, models and data."""
+        rows: list[list[Any]] = [["model", "fold", "params", "trial", "valid", "features_used"]]
+        for (name, fold), outcome in self.outcomes.items():
+            facts = outcome.facts
+            params = json.dumps(facts["params"])
+            rows.append(
+                [name, fold, params, facts["trial"], facts["valid"], facts["features_used"]]
+            )
+        return _csv(rows)
+
+    def timings_csv(self) -> str:
+        """Return what depends on the machine as CSV."""
+        rows: list[list[Any]] = [
+            ["model", "fold", "train_seconds", "search_seconds", "score_us", "model_bytes"]
+        ]
+        for (name, fold), outcome in self.outcomes.items():
+            facts = outcome.facts
+            rows.append([name, fold, *(facts[key] for key in rows[0][2:5]), facts["model_bytes"]])
+        return _csv(rows)
+
+    def pairs_csv(self) -> str:
+        """Return the significance tests as CSV."""
+        if not self.pairs:
+            return ""
+        rows = [pair.to_dict() for pair in self.pairs]
+        return _csv([list(rows[0]), *(list(row.values()) for row in rows)])
+
+    def per_query_csv(self) -> str:
+        """Return each metric of each model by query as CSV."""
+        names = [s.name for s in self.standings]
+        rows: list[list[Any]] = [["fold", "qid", "metric", *names]]
+        position = 0
+        for fold in self.folds:
+            for q, qid in enumerate(query_ids(fold)):
+                for m in self.metrics:
+                    values = [s.per_query[m][position + q] for s in self.standings]
+                    rows.append([fold.name, qid, m, *("" if np.isnan(v) else v for v in values)])
+            position += fold.test.n_queries
+        return _csv(rows)
+
+    def write(self, folder: PathLike) -> list[Path]:
+        """Write the tables into a folder; return the files."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        files = {
+            "metrics.csv": self.metrics_csv(),
+            "models.csv": self.models_csv(),
+            "timings.csv": self.timings_csv(),
+            "pairs.csv": self.pairs_csv(),
+            "per_query.csv": self.per_query_csv(),
+            "comparison.json": json.dumps(self.to_dict(), indent=1) + "\n",
+        }
+        for name, text in files.items():
+            with write_atomically(place / name) as out:
+                out.write(text.encode())
+        return [place / name for name in files]
+
+
+def query_ids(fold: Fold) -> list[Any]:
+    """Return the ids of a fold's test queries."""
+    ids = fold.test.groups.ids
+    return list(range(fold.test.n_queries)) if ids is None else ids.tolist()
+
+
+def _standing(
+    entry: Entry,
+    folds: list[Fold],
+    metrics: list[str],
+    outcomes: dict[tuple[str, str], Outcome],
+    seed: int,
+) -> Standing:
+    parsed = [parse(metric) for metric in metrics]
+    done = [outcomes[entry.name, fold.name] for fold in folds]
+    parts = [
+        per_query_of_all(parsed, fold.test.y, outcome.scores, fold.test.groups)
+        for fold, outcome in zip(folds, done, strict=True)
+    ]
+    per_query = {m: np.concatenate([part[i] for part in parts]) for i, m in enumerate(metrics)}
+    intervals = {m: bootstrap_interval(v, random_state=seed) for m, v in per_query.items()}
+    facts = [outcome.facts for outcome in done]
+    return Standing(
+        name=entry.name,
+        family=entry.family,
+        means={m: mean_of_queries(values, m) for m, values in per_query.items()},
+        low={m: interval[0] for m, interval in intervals.items()},
+        high={m: interval[1] for m, interval in intervals.items()},
+        per_query=per_query,
+        fold_means={
+            m: [mean_of_queries(part[i], m) for part in parts] for i, m in enumerate(metrics)
+        },
+        train_seconds=sum(f["train_seconds"] for f in facts),
+        search_seconds=sum(f["search_seconds"] for f in facts),
+        score_us=float(np.median([f["score_us"] for f in facts])),
+        model_bytes=_mean(f["model_bytes"] for f in facts),
+        features_used=_mean(f["features_used"] for f in facts),
+        params=[f["params"] for f in facts],
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _csv(rows: list[list[Any]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
+
+
+def _card(
+    folds: list[Fold], metrics: list[str], settings: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    versions = {"rankwright": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    data = [
+        {
+            "fold": fold.name,
+            "fingerprint": fold.fingerprint,
+            "features": fold.train.n_features,
+            **{
+                name: {"queries": part.n_queries, "documents": part.n_docs}
+                for name, part in fold.parts().items()
+            },
+        }
+        for fold in folds
+    ]
+    return {
+        "command": " ".join(sys.argv),
+        "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "seconds": round(seconds, 1),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "versions": versions,
+        "metrics": metrics,
+        **settings,
+        "data": data,
+    }

@@ -1,0 +1,222 @@
+"""Training, validation and test queries: from files, from LETOR's folders, or cut from one set."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.files import PathLike
+from rankwright.data.reading import read
+from rankwright.data.splits import fold_queries
+from rankwright.exceptions import DataError
+
+Reader: TypeAlias = Callable[..., Dataset]
+_PARTS = {"train": ("train",), "valid": ("vali", "valid", "validation"), "test": ("test",)}
+_SUFFIXES = (".txt", ".svm", ".letor", ".parquet", ".csv")
+_VALID_SHARE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Queries to fit on, to choose parameters on, and to measure on."""
+
+    name: str
+    train: Dataset
+    valid: Dataset
+    test: Dataset
+
+    def parts(self) -> dict[str, Dataset]:
+        """Return the three data sets by name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    def check(self) -> Fold:
+        """Raise unless the parts have the same features and can be learned from and measured on."""
+        width = self.train.n_features
+        for name, part in self.parts().items():
+            if part.n_features != width:
+                raise DataError(
+                    f"the {name} queries of {self.name} must have the {width} features of the "
+                    f"training queries, but have {part.n_features}."
+                )
+            if not _has_preferences(part):
+                labels = np.unique(part.y)
+                what = f"all labels are {labels[0]:g}" if len(labels) == 1 else "labels are equal"
+                raise DataError(
+                    f"the {name} queries of {self.name} must have one with different labels, but "
+                    f"{what} within each of its {part.n_queries}: there is nothing to rank."
+                )
+        return self
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything in the three parts."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name, part in self.parts().items():
+            digest.update(f"{name} {part!r} {part.qid.dtype}".encode())
+            for array in _arrays(part).values():
+                digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
+
+    def write(self, folder: Path) -> None:
+        """Write the arrays to files that several processes can map into their memory."""
+        for name, part in self.parts().items():
+            for key, array in _arrays(part).items():
+                np.save(folder / f"{name}.{key}.npy", array)
+
+    @classmethod
+    def map(cls, name: str, folder: Path) -> Fold:
+        """Return what :meth:`write` wrote, mapped into memory."""
+
+        def part(which: str) -> Dataset:
+            files = {p.name.split(".")[1]: p for p in folder.glob(f"{which}.*.npy")}
+            arrays = {key: np.load(path, mmap_mode="r") for key, path in files.items()}
+            if "X" in arrays:
+                X: Any = np.asarray(arrays["X"])
+            else:
+                X = sp.csr_array(
+                    tuple(np.asarray(arrays[key]) for key in ("data", "indices", "indptr")),
+                    shape=tuple(arrays["shape"].tolist()),
+                )
+            return Dataset.from_checked(X, np.asarray(arrays["y"]), np.asarray(arrays["qid"]))
+
+        return cls(name, part("train"), part("valid"), part("test"))
+
+
+def _arrays(part: Dataset) -> dict[str, Any]:
+    labels = {"y": part.y, "qid": part.qid}
+    if not part.is_sparse:
+        return {"X": part.X, **labels}
+    X = part.X
+    shape = np.array(X.shape)
+    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": shape, **labels}
+
+
+def _has_preferences(part: Dataset) -> bool:
+    starts = part.groups.indptr[:-1]
+    low, high = np.minimum.reduceat(part.y, starts), np.maximum.reduceat(part.y, starts)
+    return bool((low != high).any())
+
+
+# ---- ways to get folds ----
+
+
+def split(
+    train: Dataset, test: Dataset | None = None, valid: Dataset | None = None, random_state: int = 0
+) -> list[Fold]:
+    """Return one fold; parts that are not given are cut from the training queries.
+
+    Without ``test``, 60 % of the queries are for training, 20 % for validation and 20 % for tests.
+    Without ``valid``, 20 % of the training queries become validation queries.
+    """
+    if test is None:
+        if valid is not None:
+            raise ValueError("valid needs test: a test set is cut from training queries only.")
+        _require_queries(train, 3, "training, validation and test queries")
+        return [Fold("split", *train.split((0.6, 0.2, 0.2), random_state)).check()]
+    if valid is None:
+        _require_queries(train, 2, "training and validation queries")
+        train, valid = train.split((1 - _VALID_SHARE, _VALID_SHARE), random_state)
+    return [Fold("split", train, valid, test).check()]
+
+
+def rotate(dataset: Dataset, n_folds: int, random_state: int = 0) -> list[Fold]:
+    """Cut the queries into folds; each is tested on once, and the next one validates.
+
+    Training uses the others, as in LETOR.
+    """
+    if n_folds < 3:
+        raise ValueError(
+            f"folds must be at least 3, for training, validation and test, but are {n_folds!r}."
+        )
+    _require_queries(dataset, n_folds, f"{n_folds} folds")
+    parts = fold_queries(dataset.groups, n_folds, random_state)
+    everything = np.arange(dataset.n_queries)
+    folds = []
+    for i, part in enumerate(parts):
+        next_part = parts[(i + 1) % n_folds]
+        rest = np.setdiff1d(everything, np.concatenate([part, next_part]))
+        chosen = [dataset.select(queries) for queries in (rest, next_part, part)]
+        folds.append(Fold(f"Fold{i + 1}", *chosen).check())
+    return folds
+
+
+def _require_queries(dataset: Dataset, least: int, what: str) -> None:
+    if dataset.n_queries < least:
+        found = f"{dataset.n_queries} quer{'y' if dataset.n_queries == 1 else 'ies'}"
+        raise DataError(f"{what} need at least {least} queries, but there is {found}.")
+
+
+def read_folds(folder: PathLike, reader: Reader = read) -> list[Fold]:
+    """Read LETOR's layout: ``Fold1`` ... ``FoldK``, or one folder, with train, vali and test files.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder.
+    reader : callable
+        Reads one file; called with the path and, for the later files, ``n_features``.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise DataError("there is no such folder.", path=root)
+    folders = sorted(
+        (p for p in root.iterdir() if p.is_dir() and p.name.lower().startswith("fold")),
+        key=lambda p: (len(p.name), p.name),
+    ) or [root]
+    folds = []
+    for one in folders:
+        files = {part: _find(one, part) for part in _PARTS}
+        train = reader(files["train"])
+        width = train.n_features
+        others = [
+            read_like(train, files["train"], files[part], reader) for part in ("valid", "test")
+        ]
+        folds.append(Fold(one.name, train, *others).check())
+        if width != folds[0].train.n_features:
+            raise DataError(
+                f"must have the {folds[0].train.n_features} features of {folds[0].name}, but has "
+                f"{width}.",
+                path=files["train"],
+            )
+    return folds
+
+
+def read_like(train: Dataset, train_path: PathLike, path: PathLike, reader: Reader) -> Dataset:
+    """Read a file whose documents must have the features of the training file."""
+    from rankwright.data.files import suffix
+    from rankwright.data.frames import SUFFIXES
+
+    dataset = reader(path)
+    if dataset.n_features < train.n_features and suffix(path) not in SUFFIXES:
+        # LETOR files do not tell their width; the last features may all be 0.
+        dataset = reader(path, n_features=train.n_features)
+    if dataset.n_features != train.n_features:
+        raise DataError(
+            f"must have the {train.n_features} features of {train_path}, but has "
+            f"{dataset.n_features}.",
+            path=path,
+        )
+    return dataset
+
+
+def _find(folder: Path, part: str) -> Path:
+    found = [
+        path
+        for path in sorted(folder.iterdir())
+        for stem in _PARTS[part]
+        if any(path.name.lower() in (f"{stem}{s}", f"{stem}{s}.gz", f"{stem}{s}.zst")
+               for s in _SUFFIXES)
+    ]  # fmt: skip
+    if len(found) != 1:
+        what = "has none" if not found else f"has {', '.join(p.name for p in found)}"
+        names = " or ".join(f"{stem}.txt" for stem in _PARTS[part])
+        raise DataError(f"must have one {names} (.gz and .zst allowed), but {what}.", path=folder)
+    return found[0]

@@ -1,0 +1,188 @@
+"""The models of a comparison: what is fitted, and which parameters are searched."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankwright.data.files import PathLike
+from rankwright.evaluation.search import Choice, Range, Space, parse_space
+from rankwright.exceptions import DataError
+from rankwright.models import make_model
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+_KEYS = ("model", "params", "search", "family", "scale")
+_ALPHA = Range(1e-5, 1.0, log=True)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of a comparison.
+
+    Attributes
+    ----------
+    name : str
+        Its name in tables and files: letters, digits and ``. _ + -``.
+    estimator : object
+        What is cloned and fitted: ``fit(X, y, qid)``, ``predict(X)``, ``get_params`` and
+        ``set_params``. Its own parameters are the first trial.
+    space : mapping of str to Choice or Range
+        Parameters to search; with none there is one trial.
+    family : str
+        ``"linear"``, ``"online"``, ``"trees"``, ``"baseline"``, or a word of yours.
+    scale : bool
+        Fit to features divided by their standard deviations, for linear models that do not do so
+        themselves; the weights are then divided too, and are for the features as they are.
+    """
+
+    name: str
+    estimator: Any
+    space: Space = field(default_factory=dict)
+    family: str = ""
+    scale: bool = False
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                f"a model's name must have letters, digits and . _ + - only, but is {self.name!r}."
+            )
+        known = self.estimator.get_params()
+        for name in self.space:
+            if name not in known:
+                raise ValueError(
+                    f"{self.name} has no parameter {name!r} to search; it has {', '.join(known)}."
+                )
+
+    def describe(self) -> str:
+        """Return class, parameters and space as a text that is equal for equal entries."""
+        kind = type(self.estimator)
+        params = sorted(self.estimator.get_params().items())
+        space = sorted(self.space.items())
+        return f"{kind.__module__}.{kind.__qualname__} {params!r} {space!r} {self.scale}"
+
+
+_ONLINE = {"variant": "averaged", "n_epochs": 5, "shuffle": True, "random_state": 0}
+_BOOSTED = {"n_estimators": 300, "early_stopping_rounds": 30, "num_leaves": 15}
+_TREES = {
+    "learning_rate": Range(0.02, 0.2, log=True),
+    "num_leaves": Range(4, 63, log=True, integer=True),
+    "min_child_samples": Range(5, 100, log=True, integer=True),
+    "colsample": Range(0.5, 1.0),
+}
+# name: family, model, parameters, what is searched
+_LINEUP: dict[str, tuple[str, str, dict[str, Any], Space]] = {
+    "slam-linear": (
+        "linear",
+        "linear",
+        {"loss": "slam", "standardize": True, "alpha": 1e-2},
+        {"alpha": _ALPHA},
+    ),
+    "xendcg-linear": (
+        "linear",
+        "linear",
+        {"loss": "xendcg", "standardize": True, "alpha": 1e-2},
+        {"alpha": _ALPHA},
+    ),
+    "slam-perceptron": (
+        "online",
+        "slam-perceptron",
+        _ONLINE,
+        {
+            "n_epochs": Range(1, 30, log=True, integer=True),
+            "variant": Choice(("averaged", "voted")),
+            "metric": Choice(("ndcg", "ndcg@10")),
+        },
+    ),
+    "xendcg-trees": ("trees", "boosted", {"loss": "xendcg", **_BOOSTED}, _TREES),
+    "lambdarank-trees": ("trees", "boosted", {"loss": "lambdarank", **_BOOSTED}, _TREES),
+    "listnet-trees": ("trees", "boosted", {"loss": "listnet", **_BOOSTED}, _TREES),
+    "best-feature": ("baseline", "best-feature", {}, {}),
+    "random": ("baseline", "random", {}, {}),
+}
+
+
+def lineup(names: Iterable[str] | None = None) -> list[Entry]:
+    """Return entries of the default line-up by name; all of them by default.
+
+    Examples
+    --------
+    >>> [entry.name for entry in lineup(["xendcg-linear", "random"])]
+    ['xendcg-linear', 'random']
+    """
+    wanted = list(_LINEUP) if names is None else list(names)
+    entries = []
+    for name in wanted:
+        if name not in _LINEUP:
+            raise ValueError(f"there is no model {name!r} to compare. There are {_known()}.")
+        family, model, params, space = _LINEUP[name]
+        estimator = make_model(model, **params)
+        entries.append(Entry(name, estimator, space, family, scale=family == "online"))
+    return check_names(entries)
+
+
+def read_lineup(path: PathLike) -> list[Entry]:
+    """Read a line-up from a TOML file.
+
+    Each table below ``models`` is an entry. It may name a ``model`` of the command line with its
+    ``params``, what to ``search``, ``family`` and ``scale``; without ``model`` it is one of the
+    default line-up::
+
+        [models.xendcg-linear]
+
+        [models.small-listnet]
+        model = "linear"
+        params = { loss = "listnet", penalty = "l1" }
+        search = { alpha = { low = 1e-4, high = 1.0, log = true } }
+    """
+    try:
+        with open(path, "rb") as file:
+            content = tomllib.load(file)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"is not TOML: {error}", path=path) from None
+    tables = content.get("models")
+    if not isinstance(tables, dict) or not tables or set(content) != {"models"}:
+        raise DataError("must have tables [models.NAME], and nothing else.", path=path)
+    try:
+        return check_names([_from_table(name, table) for name, table in tables.items()])
+    except (ValueError, TypeError) as error:
+        raise DataError(str(error), path=path) from None
+
+
+def _from_table(name: str, table: Any) -> Entry:
+    if not isinstance(table, Mapping) or not set(table) <= set(_KEYS):
+        raise ValueError(f"models.{name} may have {', '.join(_KEYS)} only.")
+    if "model" not in table:
+        if table:
+            raise ValueError(f"models.{name} must name its model, such as model = 'linear'.")
+        return lineup([name])[0]
+    estimator = make_model(table["model"], **table.get("params", {}))
+    if hasattr(estimator, "_check_params"):
+        estimator._check_params()
+    space = parse_space(table.get("search", {}))
+    return Entry(
+        name, estimator, space, str(table.get("family", "")), table.get("scale", False) is True
+    )
+
+
+def check_names(entries: list[Entry]) -> list[Entry]:
+    """Raise unless the names differ, also where files ignore case."""
+    if not entries:
+        raise ValueError("there must be at least one model to compare.")
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.name.lower() in seen:
+            raise ValueError(f"two models have the name {entry.name!r}.")
+        seen.add(entry.name.lower())
+    return entries
+
+
+def _known() -> str:
+    return ", ".join(_LINEUP)
+
+
+__all__ = ["Choice", "Entry", "Range", "lineup", "read_lineup"]

@@ -1,0 +1,216 @@
+"""``rankwright compare``: leaderboard, what is kept after a crash, one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwright as rw
+from rankwright import cli
+
+Run = Callable[..., tuple[int, str, str]]
+MODELS = "xendcg-linear,best-feature,random"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: Any) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    data = rw.data.make_mslr_like(n_queries=30, n_features=10, mean_docs=10)
+    train, test = data.split((0.7, 0.3))
+    rw.write_letor(train, tmp_path / "train.txt")
+    rw.write_letor(test, tmp_path / "test.txt")
+    return tmp_path
+
+
+def test_a_leaderboard_and_files(files: Path, run: Run) -> None:
+    words = ["compare", "train.txt", "--test", "test.txt", "--models", MODELS, "--trials", 2]
+    code, out, err = run(*words, "-j", 1, "-o", "out")
+    assert code == 0
+    table = out.splitlines()
+    columns = "model ndcg@10 95 % interval p ndcg@5 ap rr train s µs/doc size features"
+    assert " ".join(table[0].split()) == columns
+    assert table[1].split()[0] == "xendcg-linear"
+    assert {line.split()[0] for line in table[2:4]} == {"best-feature", "random"}
+    assert "is best with ndcg@10" in table[-1]
+    assert "xendcg-linear split: " in err
+    assert "s left" in err
+    kept = {path.name for path in (files / "out").iterdir()}
+    assert kept >= {"metrics.csv", "models", "pairs.csv", "per_query.csv", "timings.csv"}
+    model = rw.load(files / "out" / "models" / "xendcg-linear" / "split" / "model.rw")
+    test = rw.read(files / "test.txt", n_features=10)
+    mean = rw.evaluate(model, test, "ndcg@10")["ndcg@10"]
+    assert table[1].split()[1] == f"{mean:.4f}"
+    # Machines read JSON and CSV.
+    code, out, err = run(*words, "-o", "out", "--json")
+    assert code == 0
+    facts = json.loads(out)
+    assert facts["models"][0]["metrics"]["ndcg@10"]["mean"] == mean
+    assert facts["card"]["command"].startswith("rankwright compare train.txt --test test.txt")
+    assert err.count("was finished before") == 3
+    code, out, _ = run(*words, "-o", "out", "--csv", "-m", "rr", "-m", "ndcg@10", "-j", 1)
+    assert code == 0
+    assert out.splitlines()[0] == "model,fold,metric,mean,low,high,queries"
+    assert out == (files / "out" / "metrics.csv").read_text()
+
+
+def test_folds_and_folders(files: Path, run: Run) -> None:
+    models = ["--models", "best-feature,random", "-j", 1]
+    code, out, _ = run("compare", "train.txt", "--folds", 3, *models, "--csv")
+    assert code == 0
+    assert "best-feature,Fold3,ndcg@10," in out
+    data = rw.read(files / "train.txt")
+    for fold in rw.evaluation.rotate(data, 3):
+        folder = files / "letor" / fold.name
+        folder.mkdir(parents=True)
+        for name, part in zip(("train", "vali", "test"), fold.parts().values(), strict=True):
+            rw.write_letor(part, folder / f"{name}.txt.gz")
+    code, again, _ = run("compare", "letor", *models, "--csv", "-o", "other")
+    assert code == 0
+    assert again == out
+
+
+def test_models_from_a_file_and_a_failure(files: Path, run: Run) -> None:
+    (files / "mine.toml").write_text(
+        "[models.good]\nmodel = 'linear'\n"
+        "[models.bad]\nmodel = 'linear'\nparams = { solver = 'nope' }\n"
+    )
+    words = ["--models", "mine.toml", "--models", "random", "-j", 1, "--trials", 1]
+    code, out, err = run("compare", "train.txt", *words)
+    assert code == 1
+    lines = [line.split()[:2] for line in out.splitlines()[1:4]]
+    assert [name for name, _ in lines] == ["good", "random", "bad"]
+    assert lines[2][1] == "failed"
+    assert "rankwright: bad failed on split: " in err
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "rankwright", "compare", *words]
+
+
+def test_killed_and_run_again_it_does_only_what_is_missing(files: Path) -> None:
+    words = ["train.txt", "--folds", "3", "--models", MODELS + ",slam-linear", "-j", "2"]
+    words += ["--trials", "3"]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command(*words, "-o", "killed"), cwd=files, stderr=subprocess.PIPE, text=True, env=env
+    ) as process:
+        assert process.stderr is not None
+        finished = [process.stderr.readline() for _ in range(2)]
+        process.send_signal(signal.SIGKILL)
+        finished += process.stderr.readlines()
+    done = {line.partition(":")[0] for line in finished if "on validation queries" in line}
+    assert 2 <= len(done) < 12
+    # Workers notice, and end after their job at the latest.
+    results = files / "killed" / "models"
+    deadline = time.monotonic() + 30
+    while list(results.glob("*/.*.part")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    before = {path: path.stat().st_mtime_ns for path in results.glob("*/*/result.json")}
+    assert len(before) >= 2
+    again = subprocess.run(
+        command(*words, "-o", "killed"), cwd=files, capture_output=True, text=True, check=True
+    )
+    kept = {line.partition(":")[0] for line in again.stderr.splitlines() if "before" in line}
+    assert kept >= done
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # not fitted again
+    once = subprocess.run(
+        command(*words, "-o", "once"), cwd=files, capture_output=True, text=True, check=True
+    )
+    assert "before" not in once.stderr
+    for name in ("metrics.csv", "models.csv", "pairs.csv", "per_query.csv"):
+        assert (files / "killed" / name).read_bytes() == (files / "once" / name).read_bytes()
+
+
+BAD: dict[str, tuple[str, list[str], str]] = {
+    "missing file": ("", ["nothing.txt"], "nothing.txt: there is no such file."),
+    "missing test": ("", ["train.txt", "--test", "no.txt"], "no.txt: there is no such file."),
+    "wide test": (
+        "1 qid:1 1:1 12:1\n0 qid:1 1:2\n",
+        ["train.txt", "--test", "bad.txt"],
+        "bad.txt: must have the 10 features of train.txt, but has 12.",
+    ),
+    "one query": (
+        "1 qid:1 1:1\n0 qid:1 1:2\n",
+        ["bad.txt"],
+        "bad.txt: training, validation and test queries need at least 3 queries, but there is 1 "
+        "query.",
+    ),
+    "equal labels": (
+        "".join(f"1 qid:{q} 1:{d}\n" for q in range(9) for d in range(3)),
+        ["bad.txt"],
+        "bad.txt: the train queries of split must have one with different labels, but all labels "
+        "are 1 within each of its 5: there is nothing to rank.",
+    ),
+    "nan": (
+        "1 qid:1 1:nan\n",
+        ["bad.txt"],
+        "bad.txt, line 1, feature 1: must be finite, but is '1:nan'.",
+    ),
+    "no metric": ("", ["train.txt", "-m", "ndgc"], "there is no metric 'ndgc'."),
+    "no model": ("", ["train.txt", "--models", "x"], "there is no model 'x' to compare."),
+    "no trials": ("", ["train.txt", "--trials", "0"], "n_trials must be a positive integer"),
+    "both": ("", ["train.txt", "--json", "--csv"], "--json and --csv exclude each other."),
+    "folds and test": (
+        "",
+        ["train.txt", "--folds", "3", "--test", "test.txt"],
+        "--folds cuts DATA into parts: drop --test and --valid.",
+    ),
+    "folder and test": (
+        "",
+        [".", "--test", "test.txt"],
+        ". is a folder with its own parts: drop --test, --valid, --folds.",
+    ),
+    "empty folder": ("", ["."], "must have one vali.txt or valid.txt or validation.txt"),
+    "negative labels": (
+        "".join(f"{d - 1} qid:{q} 1:{d}\n" for q in range(9) for d in range(3)),
+        ["bad.txt"],
+        "label",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(name: str, files: Path, run: Run) -> None:
+    content, words, message = BAD[name]
+    (files / "bad.txt").write_text(content)
+    code, out, err = run("compare", *words, "-o", "out", "-j", 1)
+    assert code == 2
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("rankwright: ")
+    assert message in lines[0]
+    assert not (files / "out").exists()
+
+
+def test_the_same_features_in_another_file(files: Path, run: Run) -> None:
+    # A test file that lacks the last features is read as wide as the training file.
+    test = rw.read(files / "test.txt")
+    X = np.array(test.X)
+    X[:, -1] = 0
+    rw.write_letor(rw.Dataset(X, test.y, test.qid), files / "narrow.txt")
+    code, _, _ = run("compare", "train.txt", "--test", "narrow.txt", "--models", "random", "-j", 1)
+    assert code == 0

@@ -1,0 +1,414 @@
+"""Rankers side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+import rankwright as rw
+from rankwright.evaluation import (
+    Choice,
+    Entry,
+    Event,
+    Fold,
+    Range,
+    compare,
+    compare_pairs,
+    lineup,
+    read_folds,
+    read_lineup,
+    rotate,
+    split,
+)
+from rankwright.evaluation.search import draw
+from rankwright.exceptions import DataError
+
+QUICK = ["xendcg-linear", "slam-perceptron", "best-feature", "random"]
+
+
+class Broken(BaseEstimator):
+    """A model that cannot be fitted."""
+
+    def __init__(self, how: str = "raise") -> None:
+        self.how = how
+
+    def fit(self, X: Any, y: Any, qid: Any = None) -> Broken:
+        if self.how == "raise":
+            raise RuntimeError("cannot be\nfitted")
+        if self.how == "die":
+            os.kill(os.getpid(), 9)
+        self.n_ = X.shape[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), np.nan)
+
+
+@pytest.fixture(scope="module")
+def data() -> rw.Dataset:
+    return rw.data.make_mslr_like(n_queries=40, n_features=12, mean_docs=12)
+
+
+@pytest.fixture(scope="module")
+def result(data: rw.Dataset) -> rw.Comparison:
+    return compare(data, QUICK, n_trials=3)
+
+
+# ---- folds ----
+
+
+def ids(part: rw.Dataset) -> set[Any]:
+    assert part.groups.ids is not None
+    return set(part.groups.ids.tolist())
+
+
+def test_parts_are_cut_by_query(data: rw.Dataset) -> None:
+    (fold,) = split(data, random_state=1)
+    assert ids(fold.train) | ids(fold.valid) | ids(fold.test) == ids(data)
+    assert [p.n_queries for p in fold.parts().values()] == [24, 8, 8]
+    train, test = data.split((0.5, 0.5))
+    (fold,) = split(train, test)
+    assert fold.test is test
+    assert [p.n_queries for p in fold.parts().values()] == [16, 4, 20]
+    (fold,) = split(train, test, valid=data)
+    assert fold.train is train
+    assert fold.valid is data
+
+
+def test_folds_rotate_as_in_letor(data: rw.Dataset) -> None:
+    folds = rotate(data, 4)
+    assert [fold.name for fold in folds] == ["Fold1", "Fold2", "Fold3", "Fold4"]
+    tested = [ids(fold.test) for fold in folds]
+    assert set.union(*tested) == ids(data)
+    assert sum(map(len, tested)) == data.n_queries
+    for fold, after in zip(folds, [*folds[1:], folds[0]], strict=True):
+        assert ids(fold.valid) == ids(after.test)
+        assert not ids(fold.train) & (ids(fold.valid) | ids(fold.test))
+
+
+def test_letor_folders_are_read(data: rw.Dataset, tmp_path: Path) -> None:
+    for fold, names in zip(rotate(data, 3), ("1", "2", "10"), strict=True):
+        folder = tmp_path / f"Fold{names}"
+        folder.mkdir()
+        rw.write_letor(fold.train, folder / "train.txt.gz")
+        rw.write_letor(fold.valid, folder / "vali.txt")
+        rw.write_letor(fold.test, folder / "test.txt.zst")
+    folds = read_folds(tmp_path)
+    assert [fold.name for fold in folds] == ["Fold1", "Fold2", "Fold10"]
+    assert [ids(fold.test) for fold in folds] == [ids(fold.test) for fold in rotate(data, 3)]
+    (one,) = read_folds(tmp_path / "Fold2")
+    assert ids(one.valid) == ids(folds[1].valid)
+
+
+def test_a_fold_is_the_same_when_mapped(data: rw.Dataset, tmp_path: Path) -> None:
+    import scipy.sparse as sp
+
+    for X in (data.X, sp.csr_array(data.X)):
+        (fold,) = split(rw.Dataset(X, data.y, [f"q {q}" for q in data.qid]))
+        fold.write(tmp_path)
+        again = Fold.map("split", tmp_path)
+        assert again.fingerprint == fold.fingerprint
+        for path in tmp_path.iterdir():
+            path.unlink()
+    changed = rw.Dataset(data.X, data.y.copy(), data.qid)
+    changed.y[0] += 1
+    assert split(changed)[0].fingerprint != split(data)[0].fingerprint
+
+
+def equal_labels(n_queries: int = 10, label: float = 1.0) -> rw.Dataset:
+    rng = np.random.default_rng(0)
+    return rw.Dataset(rng.random((30, 2)), np.full(30, label), np.arange(30) % n_queries)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda d: split(d.select([0])),
+            "training, validation and test queries need at least 3 queries, but there is 1 query.",
+        ),
+        (
+            lambda d: split(d.select([0]), d),
+            "training and validation queries need at least 2 queries, but there is 1 query.",
+        ),
+        (
+            lambda d: split(equal_labels()),
+            "the train queries of split must have one with different labels, but all labels are 1 "
+            "within each of its 6: there is nothing to rank.",
+        ),
+        (lambda d: split(d, valid=d), "valid needs test: a test set is cut from training"),
+        (
+            lambda d: split(d, rw.Dataset(d.X[:, :5], d.y, d.qid)),
+            "the test queries of split must have the 12 features of the training queries, but have "
+            "5.",
+        ),
+        (lambda d: rotate(d, 2), "folds must be at least 3, for training, validation and test,"),
+        (lambda d: rotate(d, 50), "50 folds need at least 50 queries, but there is 40 queries."),
+        (lambda d: read_folds("nowhere"), "nowhere: there is no such folder."),
+    ],
+)
+def test_what_cannot_be_cut_is_said(call: Any, message: str, data: rw.Dataset) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        call(data)
+
+
+def test_a_folder_must_be_complete(data: rw.Dataset, tmp_path: Path) -> None:
+    for name in ("train.txt", "test.txt", "vali.txt", "valid.txt"):
+        rw.write_letor(data, tmp_path / name)
+    message = "must have one vali.txt or valid.txt or validation.txt (.gz and .zst allowed), but "
+    with pytest.raises(DataError, match=re.escape(f"{message}has vali.txt, valid.txt.")):
+        read_folds(tmp_path)
+    (tmp_path / "vali.txt").unlink()
+    (tmp_path / "valid.txt").unlink()
+    with pytest.raises(DataError, match=re.escape(f"{message}has none.")):
+        read_folds(tmp_path)
+
+
+# ---- the line-up ----
+
+
+def test_a_line_up_is_read_from_toml(tmp_path: Path) -> None:
+    path = tmp_path / "lineup.toml"
+    path.write_text(
+        '[models.random]\n[models.mine]\nmodel = "linear"\nfamily = "linear"\n'
+        'params = { loss = "listnet" }\nsearch = { alpha = { low = 0.1, high = 1.0 } }\n'
+    )
+    random, mine = read_lineup(path)
+    assert random.describe() == lineup(["random"])[0].describe()
+    assert (mine.name, mine.family, mine.space) == ("mine", "linear", {"alpha": Range(0.1, 1.0)})
+    assert mine.estimator.loss == "listnet"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("models", "is not TOML: Expected"),
+        ("a = 1", "must have tables [models.NAME], and nothing else."),
+        ("[models.x]\nmodel = 'nope'", "model must be one of linear"),
+        ("[models.x]\nfit = 1", "models.x may have model, params, search, family, scale only."),
+        ("[models.x]\nparams = {}", "models.x must name its model"),
+        ("[models.x]", "there is no model 'x' to compare. There are "),
+        ("[models.x]\nmodel='linear'\nparams={ loss = 'nope' }", "loss must be one of"),
+        ("[models.x]\nmodel='linear'\nsearch={ a = [1] }", "x has no parameter 'a' to search;"),
+        ("[models.'a/b']\nmodel='linear'", "a model's name must have letters, digits and . _ + -"),
+        ("[models.A]\nmodel='random'\n[models.a]\nmodel='random'", "two models have the name 'a'."),
+    ],
+)
+def test_what_is_wrong_with_a_line_up_is_said(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "lineup.toml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=f"^{re.escape(f'{path}: {message}')}"):
+        read_lineup(path)
+
+
+def test_every_entry_of_the_line_up_is_fitted(data: rw.Dataset) -> None:
+    for entry in lineup():
+        model = clone(entry.estimator).set_params(**draw(entry.space, 0))
+        assert model.get_params().keys() >= entry.space.keys()
+    with pytest.raises(ValueError, match="at least one model"):
+        compare(data, [])
+    with pytest.raises(TypeError, match="models must be a sequence of names"):
+        compare(data, "random")
+
+
+# ---- comparisons ----
+
+
+def test_the_leaderboard_is_what_the_pieces_say(data: rw.Dataset, result: rw.Comparison) -> None:
+    (fold,) = split(data)
+    names = [s.name for s in result.standings]
+    assert set(names) == set(QUICK)
+    means = [s.means["ndcg@10"] for s in result.standings]
+    assert means == sorted(means, reverse=True)
+    assert result.best == names[0]
+    for standing in result.standings:
+        model = result.model(standing.name)
+        measured = rw.evaluate(model, fold.test, result.metrics)
+        assert dict(measured) == standing.means
+        for metric, one in measured.results.items():
+            assert (one.low, one.high) == (standing.low[metric], standing.high[metric])
+    by_hand = compare_pairs({s.name: s.per_query["ndcg@10"] for s in result.standings})
+    assert result.pairs == by_hand
+
+
+def test_the_search_takes_the_best_trial(data: rw.Dataset, result: rw.Comparison) -> None:
+    (fold,) = split(data)
+    (entry,) = lineup(["xendcg-linear"])
+    tried: list[dict[str, Any]] = [{}] + [draw(entry.space, t) for t in range(2)]
+    fitted = [
+        clone(entry.estimator).set_params(**p).fit(fold.train.X, fold.train.y, fold.train.qid)
+        for p in tried
+    ]
+    values = [rw.evaluate(m, fold.valid, "ndcg@10")["ndcg@10"] for m in fitted]
+    facts = result.outcomes["xendcg-linear", "split"].facts
+    assert [t["valid"] for t in facts["trials"]] == pytest.approx(values)
+    assert facts["trial"] == int(np.argmax(values))
+    best = fitted[int(np.argmax(values))]
+    np.testing.assert_array_equal(result.model("xendcg-linear").coef_, best.coef_)
+
+
+def test_scaled_models_take_the_features_as_they_are(data: rw.Dataset) -> None:
+    (fold,) = split(data)
+    (entry,) = lineup(["slam-perceptron"])
+    found = compare([fold], [entry], n_trials=1).model("slam-perceptron")
+    scale = fold.train.X.std(axis=0, dtype=np.float64)
+    alone = clone(entry.estimator).fit(
+        fold.train.X * (1 / scale).astype(np.float32), fold.train.y, fold.train.qid
+    )
+    np.testing.assert_allclose(found.coef_, alone.coef_ / scale, rtol=1e-5)
+
+
+def test_a_metric_where_lower_is_better(data: rw.Dataset) -> None:
+    result = compare(data, ["best-feature", "random"], metrics=["pairwise_error"], n_trials=1)
+    first, second = result.standings
+    assert first.name == "best-feature"
+    assert first.means["pairwise_error"] < second.means["pairwise_error"]
+    assert result.pairs[0].wins > result.pairs[0].losses
+
+
+def test_folds_are_pooled(data: rw.Dataset) -> None:
+    folds = rotate(data, 3)
+    result = compare(folds, ["random", "best-feature"], n_trials=1)
+    best = result.standings[0]
+    assert len(best.per_query["ndcg@10"]) == data.n_queries
+    assert best.means["ndcg@10"] == pytest.approx(np.nanmean(best.per_query["ndcg@10"]))
+    rows = list(csv.DictReader(io.StringIO(result.metrics_csv())))
+    assert [row["fold"] for row in rows[:4]] == ["all", "Fold1", "Fold2", "Fold3"]
+    assert float(rows[1]["mean"]) == best.fold_means["ndcg@10"][0]
+    assert len(result.per_query_csv().splitlines()) == 1 + 4 * data.n_queries
+
+
+def test_the_same_on_any_number_of_processes(
+    data: rw.Dataset, result: rw.Comparison, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    again = compare(
+        data, QUICK, n_trials=3, n_jobs=2, folder=tmp_path / "out", callback=events.append
+    )
+    assert again.metrics_csv() == result.metrics_csv()
+    assert again.models_csv() == result.models_csv()
+    assert again.pairs_csv() == result.pairs_csv()
+    assert sorted(e.model for e in events if e.kind == "done") == sorted(QUICK)
+    assert sum(e.kind == "trial" for e in events) == 3 + 3 + 1 + 1
+    assert not (tmp_path / "out" / ".data").exists()
+    # Finished models are kept; one that is lost or of other data is fitted again.
+    lost = tmp_path / "out" / "models" / "random" / "split" / "result.json"
+    lost.write_text(lost.read_text()[:-5])
+    events.clear()
+    third = compare(data, QUICK, n_trials=3, folder=tmp_path / "out", callback=events.append)
+    assert {e.model: e.kind for e in events if e.kind != "trial"} == {
+        name: "done" if name == "random" else "kept" for name in QUICK
+    }
+    assert third.metrics_csv() == result.metrics_csv()
+    events.clear()
+    compare(data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append)
+    assert [e.kind for e in events] == ["trial", "done"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_that_fails_is_reported_and_the_rest_go_on(data: rw.Dataset, n_jobs: int) -> None:
+    entries: list[Any] = [Entry("broken", Broken()), Entry("nan", Broken("nan")), "best-feature"]
+    if n_jobs == 2:
+        entries.append(Entry("dies", Broken("die")))
+    result = compare(data, [*entries, "random"], n_trials=1, n_jobs=n_jobs)
+    assert [s.name for s in result.standings] == ["best-feature", "random"]
+    reasons = {f.model: f.reason for f in result.failures}
+    assert reasons["broken"] == "RuntimeError: cannot be fitted"
+    assert "nan" in reasons
+    if n_jobs == 2:
+        assert reasons["dies"] == "its process was ended by signal 9 (SIGKILL)."
+    assert "broken failed on split: RuntimeError: cannot be fitted" in str(result)
+
+
+def test_nothing_is_left_when_all_fail(data: rw.Dataset) -> None:
+    result = compare(data, [Entry("broken", Broken())])
+    assert result.verdict == "Every model failed."
+    with pytest.raises(ValueError, match="every model failed"):
+        result.best  # noqa: B018
+    with pytest.raises(KeyError, match="there is no model"):
+        result.model("broken")
+    assert result.pairs_csv() == ""
+
+
+def test_the_verdict_says_how_sure_it_is(data: rw.Dataset) -> None:
+    one = compare(data, ["best-feature"])
+    assert one.verdict.endswith("; there is nothing to compare it with.")
+    clear = compare(data, ["xendcg-linear", "random"], n_trials=1)
+    assert clear.verdict.endswith("significantly better than all 1 others (p < 0.05, Holm).")
+    twins = [Entry(name, rw.LinearRanker(alpha=0.1)) for name in ("one", "two", "three")]
+    tied = compare(data, twins)
+    assert "not significantly better than two and three (p >= 0.05, Holm)" in tied.verdict
+    assert tied.as_good == ["two", "three"]
+
+
+def test_everything_is_written_down(result: rw.Comparison, tmp_path: Path) -> None:
+    files = result.write(tmp_path / "out")
+    assert [path.name for path in files] == [
+        "metrics.csv",
+        "models.csv",
+        "timings.csv",
+        "pairs.csv",
+        "per_query.csv",
+        "comparison.json",
+    ]
+    facts = json.loads(files[-1].read_text())
+    assert [m["model"] for m in facts["models"]] == [s.name for s in result.standings]
+    assert facts["card"]["data"][0]["fingerprint"] == result.folds[0].fingerprint
+    assert math.isfinite(facts["models"][0]["score_us"])
+    assert len(files[3].read_text().splitlines()) == 1 + 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": []}, "metrics must name at least one metric."),
+        ({"metrics": ["nope"]}, "there is no metric 'nope'."),
+        ({"n_trials": 0}, "n_trials must be a positive integer, but is 0."),
+        (
+            {"metrics": ["ap(threshold=9)"]},
+            "ap(threshold=9) is defined on none of the valid queries of split: there must be",
+        ),
+    ],
+)
+def test_bad_arguments_are_said_before_the_training(
+    options: Any, message: str, data: rw.Dataset
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        compare(data, [Entry("broken", Broken())], **options)
+
+
+def test_folds_have_their_own_parts(data: rw.Dataset) -> None:
+    with pytest.raises(ValueError, match="folds have their own"):
+        compare(split(data), test=data)
+    with pytest.raises(ValueError, match="folds of different names"):
+        compare(split(data) * 2)
+
+
+def test_a_folder_is_written_to_by_one_at_a_time(data: rw.Dataset, tmp_path: Path) -> None:
+    def second(event: Event) -> None:
+        with pytest.raises(DataError, match="another comparison is writing to this folder"):
+            compare(data, ["random"], folder=tmp_path)
+
+    compare(data, ["random"], folder=tmp_path, callback=second)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot be written to"):
+        compare(data, ["random"], folder=tmp_path / "file")
+
+
+def test_parameters_that_json_cannot_hold_become_texts(data: rw.Dataset) -> None:
+    entry = Entry(
+        "mine", rw.LinearRanker(alpha=0.1), {"loss": Choice((rw.losses.ListNet(), "listnet"))}
+    )
+    result = compare(data, [entry], n_trials=3)
+    trials = result.outcomes["mine", "split"].facts["trials"]
+    assert {t["params"]["loss"] for t in trials} <= {"xendcg", "listnet", "ListNet()"}
