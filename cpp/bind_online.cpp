@@ -3,8 +3,11 @@
 
 #include <memory>
 
+#include "multiclass_perceptron.hpp"
+#include "prank.hpp"
 #include "python.hpp"
 #include "slam_perceptron.hpp"
+#include "widrow_hoff.hpp"
 
 namespace rankwright {
 
@@ -39,6 +42,22 @@ void bind_iterate(nb::module_& m) {
             },
             "w"_a.noconvert(), "sum"_a.noconvert(), "mean"_a, "round"_a, "since"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(
+            "step",
+            [](Iterate& iterate, const Rows& rows, std::size_t begin, In<double> coef) {
+                require(begin + coef.size() <= rows.n_rows && rows.n_features == iterate.w.size(),
+                        "no such rows");
+                nb::gil_scoped_release release;
+                ++iterate.round;
+                iterate.begin_update();
+                for (std::size_t i = 0; i < coef.size(); ++i) {
+                    if (coef.data()[i] != 0) iterate.add(rows, begin + i, coef.data()[i]);
+                }
+            },
+            "rows"_a, "begin"_a, "coef"_a.noconvert(),
+            "One round: w += sum_i coef_i x_{begin + i}.")
+        .def(
+            "skip", [](Iterate& iterate) { ++iterate.round; }, "One round without an update.")
         .def_ro("round", &Iterate::round)
         .def_ro("since", &Iterate::since);
 }
@@ -102,11 +121,85 @@ void bind_slam(nb::module_& m) {
             "losses"_a.noconvert(), "surrogates"_a.noconvert());
 }
 
+// Rounds are rows of `rows`, with labels 0..k-1.
+void check_label_rounds(const Rows& rows, const In<std::int64_t>& y, std::size_t k,
+                        const In<std::int64_t>& order, std::size_t n_losses) {
+    require(y.size() == rows.n_rows, "y must have a label for each row");
+    for (const auto label : view(y)) {
+        require(label >= 0 && static_cast<std::size_t>(label) < k, "no such label");
+    }
+    for (const auto row : view(order)) {
+        require(row >= 0 && static_cast<std::size_t>(row) < rows.n_rows, "no such row");
+    }
+    require(n_losses == order.size(), "losses must have a value for each round");
+}
+
+void bind_labels(nb::module_& m) {
+    m.def(
+        "prank",
+        [](const Rows& rows, In<std::int64_t> y, In<std::int64_t> order, Iterate& iterate,
+           Out<double> losses, OutMatrix<std::int8_t> taus) {
+            require(iterate.w.size() >= rows.n_features, "w must have the weights and thresholds");
+            const std::size_t n = iterate.w.size() - rows.n_features;
+            check_label_rounds(rows, y, n + 1, order, losses.size());
+            require(taus.shape(0) == order.size() && taus.shape(1) == n,
+                    "taus must have a row for each round and a column for each threshold");
+            nb::gil_scoped_release release;
+            return prank(rows, view(y), view(order), iterate, losses.data(), taus.data());
+        },
+        "rows"_a, "y"_a.noconvert(), "order"_a.noconvert(), "iterate"_a, "losses"_a.noconvert(),
+        "taus"_a.noconvert());
+    m.def(
+        "prank_step",
+        [](double score, std::int64_t y, In<double> thresholds, Out<std::int8_t> tau) {
+            require(tau.size() == thresholds.size(), "tau must have a value for each threshold");
+            return prank_step(score, y, view(thresholds), tau.data());
+        },
+        "score"_a, "y"_a, "thresholds"_a.noconvert(), "tau"_a.noconvert());
+    m.def(
+        "widrow_hoff",
+        [](const Rows& rows, In<std::int64_t> y, std::size_t k, In<std::int64_t> order, double eta,
+           double squared_radius, Iterate& iterate, Out<double> losses, Out<double> errors) {
+            require(iterate.w.size() == rows.n_features, "w must have a value for each feature");
+            check_label_rounds(rows, y, k, order, losses.size());
+            require(errors.size() == order.size(), "errors must have a value for each round");
+            nb::gil_scoped_release release;
+            const auto n_updates = widrow_hoff(rows, view(y), k, view(order), eta, squared_radius,
+                                               iterate, losses.data(), errors.data());
+            return std::pair(n_updates, squared_radius);
+        },
+        "rows"_a, "y"_a.noconvert(), "k"_a, "order"_a.noconvert(), "eta"_a, "squared_radius"_a,
+        "iterate"_a, "losses"_a.noconvert(), "errors"_a.noconvert());
+    m.def(
+        "multiclass_perceptron",
+        [](const Rows& rows, In<std::int64_t> y, std::size_t k, In<std::int64_t> order,
+           bool uniform, Iterate& iterate, Out<double> losses) {
+            require(k >= 2 && iterate.w.size() == k * rows.n_features,
+                    "w must have a value for each label and feature");
+            check_label_rounds(rows, y, k, order, losses.size());
+            nb::gil_scoped_release release;
+            return multiclass_perceptron(rows, view(y), k, view(order), uniform, iterate,
+                                         losses.data());
+        },
+        "rows"_a, "y"_a.noconvert(), "k"_a, "order"_a.noconvert(), "uniform"_a, "iterate"_a,
+        "losses"_a.noconvert());
+    m.def(
+        "multiclass_step",
+        [](In<double> scores, std::int64_t y, bool uniform, Out<double> coef) {
+            require(scores.size() >= 2 && coef.size() == scores.size() && y >= 0 &&
+                        static_cast<std::size_t>(y) < scores.size(),
+                    "scores and coef must have a value for each label");
+            return multiclass_step(view(scores), y, uniform, coef.data());
+        },
+        "scores"_a.noconvert(), "y"_a, "uniform"_a, "coef"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_online(nb::module_& m) {
     bind_iterate(m);
     bind_slam(m);
+    bind_labels(m);
 }
 
 }  // namespace rankwright

@@ -28,7 +28,16 @@ std::unique_ptr<Rows> sparse_rows(In<Float> data, In<Index> indices, In<Index> i
 void bind_rows(nb::module_& m) {
     nb::class_<Rows>(m, "Rows", "The rows of a feature matrix.")
         .def_ro("n_rows", &Rows::n_rows)
-        .def_ro("n_features", &Rows::n_features);
+        .def_ro("n_features", &Rows::n_features)
+        .def(
+            "scores",
+            [](const Rows& rows, std::size_t begin, std::size_t end, In<double> w) {
+                require(begin <= end && end <= rows.n_rows, "no such rows");
+                require(w.size() == rows.n_features, "w must have a value for each feature");
+                return make_array<double>(
+                    end - begin, [&](double* out) { rows.scores(begin, end, w.data(), out); });
+            },
+            "begin"_a, "end"_a, "w"_a.noconvert());
     m.def("dense_rows", &dense_rows<float>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
     m.def("dense_rows", &dense_rows<double>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
     const auto bind = [&m](auto function) {

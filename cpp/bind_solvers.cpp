@@ -119,7 +119,20 @@ void bind_solvers(nb::module_& m) {
                     descent.slopes(view(coordinates), out);
                 });
             },
-            "coordinates"_a.noconvert());
+            "coordinates"_a.noconvert())
+        .def(
+            "promises",
+            [](const Descent& descent, In<std::int64_t> coordinates, double a1, double a2,
+               In<double> w, Out<double> decrease, Out<double> violation) {
+                require(
+                    decrease.size() == coordinates.size() && violation.size() == coordinates.size(),
+                    "one decrease and one violation for each coordinate");
+                nb::gil_scoped_release release;
+                descent.promises(view(coordinates), a1, a2, w.data(), decrease.data(),
+                                 violation.data());
+            },
+            "coordinates"_a.noconvert(), "a1"_a, "a2"_a, "w"_a.noconvert(),
+            "decrease"_a.noconvert(), "violation"_a.noconvert());
     bind_descents<SoftmaxSpec>(m);
     bind_descents<DominationSpec>(m);
 }

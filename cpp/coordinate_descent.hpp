@@ -428,6 +428,9 @@ class Descent {
     virtual SweepResult sweep(std::span<const std::int64_t> coordinates, double a1, double a2,
                               double* w) = 0;
     virtual void slopes(std::span<const std::int64_t> coordinates, double* gradient) const = 0;
+    // Guaranteed decrease and violation of each coordinate, if it alone were to move.
+    virtual void promises(std::span<const std::int64_t> coordinates, double a1, double a2,
+                          const double* w, double* decrease, double* violation) const = 0;
 };
 
 enum class StepRule { newton, range, thesis };
@@ -478,6 +481,17 @@ inline double majoriser_step(double g, double v, double beta, double rho) {
     return std::log(beta / v) / rho + (g - turn) / beta;
 }
 
+// The integral of that integral: what the majoriser adds to g d at |d| = t.
+inline double majoriser_value(double t, double v, double beta, double rho) {
+    if (rho == 0) return beta * t * t / 2;
+    const double turn = std::log(beta / v) / rho, inside = std::min(t, turn), x = rho * inside;
+    // e^x - 1 - x, which for small x is nothing but rounding.
+    const double rest = x < 1e-4 ? x * x / 2 * (1 + x / 3) : std::expm1(x) - x;
+    double value = v / (rho * rho) * rest;
+    if (t > turn) value += (t - turn) * ((beta - v) / rho + beta * (t - turn) / 2);
+    return value;
+}
+
 // Minimiser over d of g d + majoriser(d) + a1 |w + d| + (a2 / 2) (w + d)^2.
 inline double safe_step(double w, double g, double v, CurvatureBound bound, double a1, double a2) {
     const double beta = bound.beta + a2, rho = bound.range;
@@ -493,6 +507,16 @@ inline double safe_step(double w, double g, double v, CurvatureBound bound, doub
     if (at_zero < -a1) return step(g + a1);
     if (at_zero > a1) return step(g - a1);
     return -w;
+}
+
+// How much the step lowers the objective at least, the penalty included: the majoriser's decrease.
+inline double guaranteed_decrease(double w, double g, double v, CurvatureBound bound, double a1,
+                                  double a2) {
+    const double d = safe_step(w, g, v, bound, a1, a2), beta = bound.beta + a2;
+    v = std::clamp(v + a2, 1e-12 * beta, beta);
+    const double change = (g + a2 * w) * d + majoriser_value(std::abs(d), v, beta, bound.range) +
+                          a1 * (std::abs(w + d) - std::abs(w));
+    return std::max(-change, 0.0);
 }
 
 inline double violation_of(double w, double g, double a1, double a2) {
@@ -515,7 +539,15 @@ SweepResult sweep(Model& model, const Columns& X, std::span<const std::int64_t> 
             check();
             work = 0;
         }
-        if (bounds[r].beta + a2 == 0) continue;
+        if (bounds[r].beta + a2 == 0) {
+            // The loss does not see this feature: its weight is only a cost.
+            if (a1 == 0 || w[r] == 0) continue;
+            result.violation = std::max(result.violation, a1);
+            model.move(X, r, -w[r]);
+            w[r] = 0;
+            ++result.n_moved;
+            continue;
+        }
         const Slope slope = model.slope(X, r);
         result.violation = std::max(result.violation, violation_of(w[r], slope.gradient, a1, a2));
         const double d = safe_step(w[r], slope.gradient, slope.curvature, bounds[r], a1, a2);
@@ -553,6 +585,29 @@ class DescentOf : public Descent {
     void slopes(std::span<const std::int64_t> coordinates, double* gradient) const override {
         for (std::size_t i = 0; i < coordinates.size(); ++i) {
             gradient[i] = model_.slope(X_, static_cast<std::size_t>(coordinates[i])).gradient;
+        }
+    }
+    void promises(std::span<const std::int64_t> coordinates, double a1, double a2, const double* w,
+                  double* decrease, double* violation) const override {
+        const auto check = checkpoint.load();
+        std::size_t work = 0;
+        for (std::size_t i = 0; i < coordinates.size(); ++i) {
+            const auto r = static_cast<std::size_t>(coordinates[i]);
+            decrease[i] = violation[i] = 0;
+            work += X_.size(r) + 1;
+            if (check && work > 1000000) {
+                check();
+                work = 0;
+            }
+            if (bounds_[r].beta + a2 == 0) {
+                if (w[r] != 0) violation[i] = a1, decrease[i] = a1 * std::abs(w[r]);
+                continue;
+            }
+            const Slope slope = model_.slope(X_, r);
+            violation[i] = violation_of(w[r], slope.gradient, a1, a2);
+            if (violation[i] == 0) continue;
+            decrease[i] =
+                guaranteed_decrease(w[r], slope.gradient, slope.curvature, bounds_[r], a1, a2);
         }
     }
 };

@@ -34,12 +34,17 @@ struct Iterate {
         }
         since = round;
     }
-    // w += c x_row
-    void add(const Rows& rows, std::size_t row, double c) {
-        rows.add(row, c, w.data());
+    // w += c x_row, from the entry `first` on: learners may have several vectors in a row.
+    void add(const Rows& rows, std::size_t row, double c, std::size_t first = 0) {
+        rows.add(row, c, w.data() + first);
         if (mean == Mean::averaged) {
-            rows.add(row, c * static_cast<double>(round - 1), sum.data());
+            rows.add(row, c * static_cast<double>(round - 1), sum.data() + first);
         }
+    }
+    // w_j += c
+    void add_to(std::size_t j, double c) {
+        w[j] += c;
+        if (mean == Mean::averaged) sum[j] += c * static_cast<double>(round - 1);
     }
 };
 

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Comparison, Evaluation, compare, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
-    from rankwright.linear import LinearRanker
-    from rankwright.online import SLAMPerceptron
+    from rankwright.linear import DominationRank, LinearRanker
+    from rankwright.online import (
+        MulticlassPerceptron,
+        OnlineRanker,
+        PRank,
+        SLAMPerceptron,
+        WidrowHoff,
+    )
     from rankwright.persistence import load, save
     from rankwright.trees import BoostedRanker
 
@@ -33,8 +39,13 @@ _WHERE = {
     "Evaluation": "rankwright.evaluation",
     "compare": "rankwright.evaluation",
     "evaluate": "rankwright.evaluation",
+    "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
+    "MulticlassPerceptron": "rankwright.online",
+    "OnlineRanker": "rankwright.online",
+    "PRank": "rankwright.online",
     "SLAMPerceptron": "rankwright.online",
+    "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
     "load": "rankwright.persistence",
     "save": "rankwright.persistence",
@@ -51,9 +62,14 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Dataset",
+    "DominationRank",
     "Evaluation",
     "LinearRanker",
+    "MulticlassPerceptron",
+    "OnlineRanker",
+    "PRank",
     "SLAMPerceptron",
+    "WidrowHoff",
     "compare",
     "data",
     "evaluate",

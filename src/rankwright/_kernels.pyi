@@ -288,6 +288,14 @@ class Rows:
     def n_rows(self) -> int: ...
     @property
     def n_features(self) -> int: ...
+    def scores(
+        self,
+        begin: int,
+        end: int,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
 
 @overload
 def dense_rows(
@@ -687,6 +695,19 @@ class Descent:
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def promises(
+        self,
+        coordinates: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        a1: float,
+        a2: float,
+        w: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        decrease: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        violation: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None: ...
 
 @overload
 def dense_descent(
@@ -844,6 +865,19 @@ class Iterate:
         round: int,
         since: int,
     ) -> None: ...
+    def step(
+        self,
+        rows: Rows,
+        begin: int,
+        coef: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None:
+        """One round: w += sum_i coef_i x_{begin + i}."""
+
+    def skip(self) -> None:
+        """One round without an update."""
+
     @property
     def round(self) -> int: ...
     @property
@@ -890,6 +924,63 @@ class SlamRounds:
         losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         surrogates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> int: ...
+
+def prank(
+    rows: Rows,
+    y: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    iterate: Iterate,
+    losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    taus: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu")],
+) -> int: ...
+def prank_step(
+    score: float,
+    y: int,
+    thresholds: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    tau: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
+) -> int: ...
+def widrow_hoff(
+    rows: Rows,
+    y: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    k: int,
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    eta: float,
+    squared_radius: float,
+    iterate: Iterate,
+    losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    errors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> tuple[int, float]: ...
+def multiclass_perceptron(
+    rows: Rows,
+    y: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    k: int,
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    uniform: bool,
+    iterate: Iterate,
+    losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> int: ...
+def multiclass_step(
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: int,
+    uniform: bool,
+    coef: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> int: ...
 
 class Problem:
     """A prediction task; see rankwright.problems."""

@@ -13,7 +13,12 @@ from typing import Any
 MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, class
     "linear": ("rankwright.linear", "LinearRanker"),
     "slam-perceptron": ("rankwright.online", "SLAMPerceptron"),
+    "online": ("rankwright.online", "OnlineRanker"),
+    "prank": ("rankwright.online", "PRank"),
+    "widrow-hoff": ("rankwright.online", "WidrowHoff"),
+    "multiclass-perceptron": ("rankwright.online", "MulticlassPerceptron"),
     "boosted": ("rankwright.trees", "BoostedRanker"),
+    "domination-rank": ("rankwright.linear", "DominationRank"),
     "best-feature": ("rankwright.baselines", "BestFeature"),
     "random": ("rankwright.baselines", "RandomRanker"),
 }

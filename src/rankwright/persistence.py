@@ -30,15 +30,17 @@ from sklearn.utils.validation import check_is_fitted
 from rankwright import __version__, losses
 from rankwright.data.files import PathLike, write_atomically
 from rankwright.exceptions import DataError
-from rankwright.losses import LambdaRank, Loss
+from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
 from rankwright.metrics import METRICS, parse
 from rankwright.models import CLASSES
 
 FORMAT = 1
-_LOSSES: dict[str, type[Any]] = {  # and directions
+_LOSSES: dict[str, type[Any]] = {  # directions and margins too
     name: value
     for name, value in vars(losses).items()
-    if isinstance(value, type) and (issubclass(value, Loss | LambdaRank)) and value is not Loss
+    if isinstance(value, type)
+    and issubclass(value, (Loss, LambdaRank, LinearMargin, LogMargin))
+    and value is not Loss
 }
 _HEADER = "header.json"
 _KEYS = {

@@ -19,10 +19,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwright.data import Dataset
-from rankwright.linear import LinearRanker
+from rankwright.linear import DominationRank, LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
-from rankwright.online import SLAMPerceptron
+from rankwright.online import (
+    MulticlassPerceptron,
+    OnlineRanker,
+    PRank,
+    SLAMPerceptron,
+    WidrowHoff,
+)
 
 ESTIMATORS: dict[str, Any] = {
     "xendcg-l2": LinearRanker(),
@@ -31,6 +37,9 @@ ESTIMATORS: dict[str, Any] = {
     "domination-l1": LinearRanker("domination", "l1", solver="coordinate_descent"),
     "slam-l2": LinearRanker("slam", "l2", 0.1, standardize=True, tol=1e-2),
     "rank-logistic-l2": LinearRanker("rank_logistic", "l2"),
+    "domination-rank-l2": DominationRank(alpha=0.01),
+    "domination-rank-induced": DominationRank("l1", n_induced=2),
+    "domination-rank-pooled": DominationRank("elasticnet", 0.01, pooled=True, standardize=True),
     "own-loss": LinearRanker(Domination(margin=1.0), "l2", 0.01),
 }
 ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
@@ -39,6 +48,13 @@ ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
     "slam-perceptron-voted": SLAMPerceptron("ndcg@3", variant="voted", shuffle=True),
     "slam-perceptron-paper": SLAMPerceptron(update="paper", eta=0.01),
     "slam-perceptron-kernel": SLAMPerceptron(kernel="rbf"),
+    "online-ranker": OnlineRanker(),
+    "prank": PRank(),
+    "prank-voted": PRank("voted", kernel="poly"),
+    "widrow-hoff": WidrowHoff(),
+    "widrow-hoff-kernel": WidrowHoff(kernel="rbf"),
+    "multiclass-perceptron": MulticlassPerceptron(variant="averaged"),
+    "multiclass-perceptron-kernel": MulticlassPerceptron("max", kernel="rbf"),
 }
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 

@@ -21,7 +21,9 @@ from rankwright.losses import (
     XENDCG,
     Domination,
     LambdaRank,
+    LinearMargin,
     ListNet,
+    LogMargin,
     Loss,
     RankHinge,
     RankLogistic,
@@ -60,6 +62,11 @@ LOSSES: dict[str, Any] = {
     "domination-negative-margin": Domination(margin=-0.5),
     "domination-separable": Domination(margin=half_label),
     "domination-by-layers": Domination(margin=MARGINS),
+    "domination-by-boundaries": Domination(margin=[0.5, 0.25, 1.0, 2.0]),
+    "domination-cut": Domination(margin=half_label, layers=[1.0, 2.5]),
+    "domination-cut-by-layers": Domination(margin=MARGINS[:3, :3], layers=[1.0, 2.5]),
+    "domination-log-margin": Domination(LogMargin(), layers=[1.0]),
+    "domination-linear-margin": Domination(LinearMargin(0.5, 0.25)),
     "listnet": ListNet(),
     "xendcg": XENDCG(),
     "xendcg-other-seed": XENDCG(random_state=7, newton="exact"),
@@ -132,7 +139,7 @@ def softmax_twin(loss: Any, scores: Floats, y: Floats, gamma: Floats) -> Evaluat
 
 TWINS: dict[type, Callable[..., Evaluation]] = {
     SLAM: slam_twin,
-    Domination: lambda loss, s, y, gamma: reference.domination(s, y, loss.margin),
+    Domination: lambda loss, s, y, gamma: reference.domination(s, y, loss.margin, loss.layers),
     ListNet: softmax_twin,
     XENDCG: softmax_twin,
     RankHinge: lambda loss, s, y, gamma: reference.rank_hinge(s, y, loss.normalize),
@@ -225,17 +232,16 @@ def test_says_what_it_is(name: str) -> None:
     assert loss.convex
     assert loss.smooth == (loss.name not in ("slam", "rank_hinge"))
     assert loss.bound is None or loss.bound.text
-    assert (loss.bound is None) == (
-        name
-        in ("slam-own-weights", "domination-negative-margin", "domination-separable", "listnet")
-    )
+    unbounded = name in ("slam-own-weights", "domination-negative-margin", "listnet")
+    assert (loss.bound is None) == (unbounded or callable(getattr(loss, "margin", None)))
 
 
 # --- values and gradients ----------------------------------------------------------------------
 
 
 def labels_for(name: str) -> list[Any]:
-    return ["grades"] if name == "domination-by-layers" else ["grades", "floats", "large"]
+    by_label = name in ("domination-by-layers", "domination-by-boundaries")
+    return ["grades"] if by_label else ["grades", "floats", "large"]
 
 
 @every_loss

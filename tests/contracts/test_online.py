@@ -12,8 +12,15 @@ from sklearn.base import clone
 
 import rankwright as rw
 from rankwright.data import Groups
-from rankwright.losses import SLAM
-from rankwright.online import SLAMPerceptron
+from rankwright.losses import SLAM, XENDCG, ListNet
+from rankwright.online import (
+    MulticlassPerceptron,
+    OnlineRanker,
+    PRank,
+    SLAMPerceptron,
+    WidrowHoff,
+)
+from rankwright.online.base import Ledger
 from tests.reference import online as reference
 from tests.reference.online import Floats
 
@@ -24,8 +31,28 @@ RANKERS: dict[str, Any] = {
     "slam-paper": SLAMPerceptron(update="paper", radius=10.0, max_docs=50, v_max=100.0),
     "slam-printed": SLAMPerceptron("map-uniform", "printed"),
     "slam-rbf": SLAMPerceptron(kernel="rbf", variant="averaged"),
+    "online-xendcg": OnlineRanker("xendcg", 0.1, schedule="sqrt"),
+    "online-listnet": OnlineRanker(ListNet(), 0.1, variant="averaged", n_epochs=2),
+    "online-domination": OnlineRanker("domination", schedule="inverse", variant="voted"),
 }
+LABELERS: dict[str, Any] = {
+    "prank": PRank(),
+    "prank-averaged": PRank("averaged", n_epochs=2),
+    "prank-voted": PRank("voted"),
+    "prank-poly": PRank(kernel="poly", degree=2, gamma=1.0),
+    "prank-rbf-averaged": PRank("averaged", kernel="rbf"),
+    "prank-rbf-voted": PRank("voted", kernel="rbf"),
+    "widrow-hoff": WidrowHoff(),
+    "widrow-hoff-averaged": WidrowHoff(0.02, variant="averaged"),
+    "widrow-hoff-poly": WidrowHoff(kernel="poly", degree=2),
+    "multiclass": MulticlassPerceptron(),
+    "multiclass-max": MulticlassPerceptron("max", variant="averaged"),
+    "multiclass-rbf": MulticlassPerceptron(kernel="rbf", variant="averaged"),
+}
+LEARNERS = RANKERS | LABELERS
 every_ranker = pytest.mark.parametrize("name", RANKERS)
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+every_labeler = pytest.mark.parametrize("name", LABELERS)
 
 
 def make_data(seed: int = 0, n_queries: int = 30, d: int = 5) -> tuple[Floats, Any, Any]:
@@ -84,12 +111,138 @@ def test_slam_perceptron_is_its_twin(metric: str, update: Any, kind: Any) -> Non
         expected = {"last": run.w, "averaged": run.averaged(), "voted": run.voted()}
         for variant in ("last", "averaged", "voted"):
             model = SLAMPerceptron(metric, update, variant=variant, eta=eta)
-            (rounds,) = model._fit(kind(X), y, qid, comparator=u)
+            (rounds,) = model._fit(kind(X), y, qid, Ledger(u))
             np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-10)
-            np.testing.assert_allclose(rounds.comparator, run.comparator, atol=1e-10)
+            np.testing.assert_allclose(rounds.terms["comparator"], run.comparator, atol=1e-10)
             np.testing.assert_allclose(model.coef_, expected[variant], atol=1e-10)
             assert model.n_updates_ == run.n_updates
             assert model.cumulative_loss_ == pytest.approx(sum(run.losses), abs=1e-10)
+
+
+def test_online_gradient_descent_is_its_twin() -> None:
+    X, y, qid = make_data()
+    queries = queries_of(X, y, qid)
+    ids = list(dict.fromkeys(qid.tolist()))
+    for loss in (ListNet(), SLAM("map"), XENDCG(random_state=3), XENDCG(gamma=0.5)):
+
+        def value_and_grad(s: Floats, y: Floats, t: int, loss: Any = loss) -> tuple[float, Floats]:
+            one = Groups(np.array([0, len(y)]), np.array(ids[t : t + 1]))
+            values, grad = loss.prepare(y, one, draw=t).values_and_grad(s)
+            return float(values[0]), grad
+
+        for schedule, power in (("constant", 0.0), ("sqrt", 0.5), ("inverse", 1.0)):
+            steps = [0.3 / t**power for t in range(1, 31)]
+            run = reference.gradient_descent(queries, value_and_grad, steps)
+            expected = {"last": run.w, "averaged": run.averaged(), "voted": run.voted()}
+            for variant, coef in expected.items():
+                kind: Any = {"schedule": schedule, "variant": variant}
+                model = OnlineRanker(loss, 0.3, **kind)
+                model.fit(sp.csr_array(X) if variant == "voted" else X, y, qid)
+                np.testing.assert_allclose(model.coef_, coef, atol=1e-10)
+                assert model.cumulative_loss_ == pytest.approx(sum(run.losses), abs=1e-9)
+                assert model.n_updates_ == run.n_updates
+
+
+def test_a_loss_of_your_own() -> None:
+    class Squares:
+        def value_and_grad(self, scores: Any, y: Any, groups: Any) -> tuple[float, Floats]:
+            return float(((scores - y) ** 2).sum() / 2), scores - y
+
+    X, y, qid = make_data()
+    run = reference.gradient_descent(
+        queries_of(X, y, qid), lambda s, y, t: (((s - y) ** 2).sum() / 2, s - y), [0.01] * 30
+    )
+    own: Any = Squares()
+    model = OnlineRanker(own, 0.01).fit(X, y, qid)
+    np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_prank_is_its_twin(kind: Any) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-3, 4, (80, 3)).astype(float)  # many exact ties
+        ranks = np.clip(np.round(X @ [1, -1, 0.5] + 3 + rng.normal(size=80)), 1, 5).astype(int)
+        twin = reference.prank(X, ranks, 5)
+        model = PRank(classes=[1, 2, 3, 4, 5]).fit(kind(X), ranks)
+        np.testing.assert_array_equal(model.coef_, twin.w)
+        np.testing.assert_array_equal(model.thresholds_, twin.b)
+        assert model.cumulative_loss_ == sum(twin.losses)
+        assert model.n_updates_ == np.count_nonzero(twin.losses)
+        np.testing.assert_array_equal(model.predict(X), [twin.rank(x) for x in X])
+        np.testing.assert_array_equal(model.decision_function(X), X @ twin.w)
+        mean = PRank("averaged", classes=[1, 2, 3, 4, 5]).fit(kind(X), ranks)
+        np.testing.assert_allclose(mean.coef_, np.mean([w for w, _ in twin.history], 0), atol=1e-10)
+        thresholds = np.mean([b for _, b in twin.history], 0)
+        np.testing.assert_allclose(mean.thresholds_, thresholds, atol=1e-10)
+
+
+def test_votes_of_prank_are_medians() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (60, 3)).astype(float)
+    ranks = np.clip(np.round(X @ [1, -1, 0.5] + 3 + rng.normal(size=60)), 1, 5).astype(int)
+    twin = reference.prank(X, ranks, 5)
+    votes = []
+    for w, b in twin.history:  # one vote for each round
+        machine = reference.Thresholds(w, b)
+        votes.append([machine.rank(x) for x in X])
+    median = np.sort(votes, axis=0)[(len(votes) - 1) // 2]
+    for kernel in (None, "linear"):
+        model = PRank("voted", kernel=kernel, classes=[1, 2, 3, 4, 5]).fit(X, ranks)
+        np.testing.assert_array_equal(model.predict(X), median)
+
+
+@pytest.mark.parametrize("update", ["uniform", "max"])
+def test_multiclass_perceptron_is_its_twin(update: Any) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(80, 3))
+        ranks = rng.integers(1, 5, 80)
+        run = reference.multiclass(X, ranks, 4, update)
+        for kind in (np.asarray, sp.csr_array):
+            model = MulticlassPerceptron(update).fit(kind(X), ranks)
+            np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
+            assert model.cumulative_loss_ == sum(run.losses)
+            assert model.n_updates_ == run.n_updates
+        mean = MulticlassPerceptron(update, variant="averaged").fit(X, ranks)
+        np.testing.assert_allclose(mean.coef_, run.averaged(), atol=1e-10)
+        dual = MulticlassPerceptron(update, kernel="linear").fit(X, ranks)
+        np.testing.assert_allclose(dual.decision_function(X), X @ run.w.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("eta", [None, 0.05])
+def test_widrow_hoff_is_its_twin(eta: float | None) -> None:
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=(80, 3)), np.ones(80)]
+    ranks = rng.integers(1, 5, 80)
+    run = reference.widrow_hoff(X, ranks, 4, eta)
+    for kind in (np.asarray, sp.csr_array):
+        model = WidrowHoff(eta).fit(kind(X), ranks)
+        np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
+        assert model.cumulative_loss_ == sum(run.losses)
+    mean = WidrowHoff(eta, variant="averaged").fit(X, ranks)
+    np.testing.assert_allclose(mean.coef_, run.averaged(), atol=1e-10)
+    dual = WidrowHoff(eta, kernel="linear").fit(X, ranks)
+    np.testing.assert_allclose(dual.decision_function(X), X @ run.w, atol=1e-9)
+    expected = np.clip(np.floor(X @ run.w + 0.5), 1, 4)
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("variant", ["last", "averaged", "voted"])
+def test_primal_and_kernel_forms_of_prank_agree_on_every_prediction(variant: Any) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-9, 10, (600, 4)).astype(float)  # sums of these are exact
+        y = rng.integers(0, 5, 600)
+        test = rng.integers(-9, 10, (200, 4)).astype(float)
+        primal = PRank(variant).fit(X, y)
+        for kernel in ("linear", "poly", lambda a, b: a @ b.T):
+            params: Any = {"degree": 1, "gamma": 1.0, "coef0": 0.0}
+            dual = PRank(variant, kernel=kernel, **params).fit(X, y)
+            assert dual.cumulative_loss_ == primal.cumulative_loss_
+            np.testing.assert_array_equal(dual.predict(test), primal.predict(test))
+        gram = PRank(variant, kernel="precomputed").fit(X @ X.T, y)
+        np.testing.assert_array_equal(gram.predict(test @ X.T), primal.predict(test))
 
 
 def test_the_kernel_form_of_slam_makes_the_same_updates() -> None:
@@ -121,38 +274,43 @@ def test_the_step_of_the_paper_is_measured() -> None:
 # --- rounds and streams ------------------------------------------------------------------------
 
 
-@every_ranker
+@every_learner
 def test_pieces_of_a_stream_may_be_cut_anywhere(name: str) -> None:
     X, y, qid = make_data()
-    model = clone(RANKERS[name]).set_params(n_epochs=1, shuffle=False)
+    model = clone(LEARNERS[name]).set_params(n_epochs=1, shuffle=False)
+    if name in LABELERS:
+        model.set_params(classes=[0, 1, 2, 3])
     whole = clone(model).fit(X, y, qid)
     for size in (1, 7, 29):
         pieces = clone(model)
         for first in range(0, 30, size):
             rows = (qid >= first) & (qid < first + size)
             assert pieces.partial_fit(X[rows], y[rows], qid[rows]) is pieces
-        if model.kernel is None:
+        if model.get_params().get("kernel") is None:
             assert_same_state(pieces, whole)
         else:  # sums over blocks of documents
             np.testing.assert_allclose(pieces.predict(X), whole.predict(X), atol=1e-9)
 
 
-@every_ranker
+@every_learner
 def test_epochs_are_passes_over_the_data(name: str) -> None:
     X, y, qid = make_data()
-    model = clone(RANKERS[name]).set_params(n_epochs=3, shuffle=False).fit(X, y, qid)
-    passes = clone(RANKERS[name])
+    model = clone(LEARNERS[name]).set_params(n_epochs=3, shuffle=False).fit(X, y, qid)
+    passes = clone(LEARNERS[name])
     for _ in range(3):
         passes.partial_fit(X, y, qid)
     assert_same_state(passes, model)
-    assert model.n_rounds_ == 90
+    assert model.n_rounds_ == 3 * (30 if name in RANKERS else len(y))
 
 
-@every_ranker
+@every_learner
 def test_a_learner_goes_on_after_saving_and_pickling(name: str, tmp_path: Any) -> None:
     X, y, qid = make_data()
     half = qid < 15
-    whole = clone(RANKERS[name]).partial_fit(X[half], y[half], qid[half])
+    whole = clone(LEARNERS[name])
+    if name in LABELERS:
+        whole.set_params(classes=[0, 1, 2, 3])
+    whole.partial_fit(X[half], y[half], qid[half])
     rw.save(whole, tmp_path / "model.rw")
     again, copy = rw.load(tmp_path / "model.rw"), pickle.loads(pickle.dumps(whole))
     for model in (whole, again, copy):
@@ -162,10 +320,10 @@ def test_a_learner_goes_on_after_saving_and_pickling(name: str, tmp_path: Any) -
     np.testing.assert_array_equal(again.predict(X), whole.predict(X))
 
 
-@every_ranker
+@every_learner
 def test_shuffling_is_a_function_of_the_seed(name: str) -> None:
     X, y, qid = make_data()
-    model = clone(RANKERS[name]).set_params(shuffle=True, random_state=3, n_epochs=2)
+    model = clone(LEARNERS[name]).set_params(shuffle=True, random_state=3, n_epochs=2)
     first, second = clone(model).fit(X, y, qid), clone(model).fit(X, y, qid)
     assert_same_state(first, second)
     other = clone(model).set_params(random_state=4).fit(X, y, qid)
@@ -186,7 +344,10 @@ def test_score_is_mean_ndcg_at_10(name: str) -> None:
 @every_ranker
 def test_queries_without_a_pair_change_nothing(name: str) -> None:
     X = np.random.default_rng(0).normal(size=(6, 3))
-    model = clone(RANKERS[name]).fit(X, [0, 0, 2, 2, 2, 1], ["a", "a", "b", "b", "b", "c"])
+    model = clone(RANKERS[name])
+    if isinstance(model, OnlineRanker):
+        model.set_params(loss="slam")  # ListNet has an opinion on equal labels
+    model.fit(X, [0, 0, 2, 2, 2, 1], ["a", "a", "b", "b", "b", "c"])
     assert model.n_updates_ == 0
     assert model.cumulative_loss_ == 0
     np.testing.assert_array_equal(model.predict(X), np.zeros(6))
@@ -199,6 +360,64 @@ def test_large_queries_and_scores() -> None:
     model = SLAMPerceptron("map", n_epochs=5).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert model.score(X, y) > 0.9
+
+
+# --- labels ------------------------------------------------------------------------------------
+
+
+@every_labeler
+def test_any_ordered_set_of_labels(name: str) -> None:
+    X, y, _ = make_data()
+    X = np.c_[X, np.ones(len(X))]
+    names = np.array(["poor", "fair", "good", "best"])
+    texts = clone(LABELERS[name]).set_params(classes=names.tolist()).fit(X, names[y.astype(int)])
+    numbers = clone(LABELERS[name]).fit(X, y)
+    sparse = clone(LABELERS[name]).fit(X, np.array([-7.5, 0, 0.25, 1e6])[y.astype(int)])
+    np.testing.assert_array_equal(texts.predict(X), names[numbers.predict(X).astype(int)])
+    assert texts.score(X, names[y.astype(int)]) == numbers.score(X, y)
+    assert texts.cumulative_loss_ == numbers.cumulative_loss_ == sparse.cumulative_loss_
+    assert set(sparse.predict(X)) <= {-7.5, 0, 0.25, 1e6}
+    assert numbers.score(X, y) == -np.abs(numbers.predict(X) - y).mean()
+    assert numbers.score(X, y) > -1.2
+
+
+@every_labeler
+def test_labels_of_text_come_back_from_a_file(name: str, tmp_path: Any) -> None:
+    X, y, _ = make_data()
+    names = np.array(["poor", "fair", "good", "best"])
+    model = clone(LABELERS[name]).partial_fit(X, names[y.astype(int)], classes=names)
+    rw.save(model, tmp_path / "model.rw")
+    again = rw.load(tmp_path / "model.rw")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert_same_state(again, model)
+
+
+@every_labeler
+def test_one_label_is_always_right(name: str) -> None:
+    X, _, _ = make_data()
+    model = clone(LABELERS[name]).fit(X, np.full(len(X), 3))
+    assert set(model.predict(X)) == {3}
+    if not name.startswith("widrow"):
+        assert model.n_updates_ == 0
+
+
+@every_labeler
+def test_labels_that_were_not_announced(name: str) -> None:
+    X, y, _ = make_data()
+    model = clone(LABELERS[name]).partial_fit(X, y, classes=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="one of the 4 classes, but row 1 has 7"):
+        model.partial_fit(X[:2], [0, 7])
+    with pytest.raises(ValueError, match="classes must be sorted if they are numbers"):
+        clone(model).partial_fit(X, y, classes=[3, 2, 1, 0])
+    with pytest.raises(ValueError, match="classes must be different labels, worst first"):
+        clone(model).partial_fit(X, y, classes=[0, 1, 1])
+
+
+def test_steps_that_are_too_long() -> None:
+    X, y, _ = make_data()
+    for kernel in (None, "linear"):
+        with pytest.raises(ValueError, match=r"overflow with eta = 1: it must be below 2/R\^2"):
+            WidrowHoff(1.0, kernel=kernel, n_epochs=100).fit(100 * X, y)
 
 
 # --- bad input ---------------------------------------------------------------------------------

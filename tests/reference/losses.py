@@ -179,7 +179,8 @@ def pair_margin(y: Values, margin: Margin) -> Callable[[int, int], float]:
     """Return ``Delta(i, j)`` as a function.
 
     A number is every pair's margin, a function t of the labels gives ``t(y_i) - t(y_j)``, and a
-    square array is looked up by the two labels.
+    square array is looked up by the two labels; a vector holds the margin of each boundary between
+    neighbouring labels.
     """
     if margin is None:
         return lambda i, j: 0.0
@@ -189,13 +190,25 @@ def pair_margin(y: Values, margin: Margin) -> Callable[[int, int], float]:
     table = np.asarray(margin, dtype=np.float64)
     if table.ndim == 0:
         return lambda i, j: float(table)
+    if table.ndim == 1:
+        return lambda i, j: float(table[int(y[j]) : int(y[i])].sum())
     return lambda i, j: float(table[int(y[i]), int(y[j])])
 
 
 @_in_decimals
-def domination(scores: Values, y: Values, margin: Margin = None) -> Evaluation:
-    """``sum_i log(1 + sum_{j : y_j < y_i} e^{Delta(i, j) + s_j - s_i})`` and its gradient."""
-    s, delta, m = _decimals(scores), pair_margin(y, margin), len(y)
+def domination(
+    scores: Values, y: Values, margin: Margin = None, cuts: Values | None = None
+) -> Evaluation:
+    """``sum_i log(1 + sum_{j : y_j < y_i} e^{Delta(i, j) + s_j - s_i})`` and its gradient.
+
+    With cuts, i dominates j if it has reached more of them; margins in arrays are between such
+    layers, functions are still of the labels.
+    """
+    feedback = y
+    if cuts is not None:
+        y = [float(sum(label >= cut for cut in cuts)) for label in feedback]
+    delta = pair_margin(feedback if callable(margin) else y, margin)
+    s, m = _decimals(scores), len(y)
     grad = [Decimal(0)] * m
     value = Decimal(0)
     for i in range(m):

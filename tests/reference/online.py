@@ -90,3 +90,88 @@ def slam_perceptron(
             run.n_updates += 1
         run.history.append(run.w)
     return run
+
+
+def gradient_descent(
+    queries: list[tuple[Floats, Floats]], value_and_grad: Any, steps: list[float]
+) -> Run:
+    """Online gradient descent; ``value_and_grad(s, y, t)`` knows the round."""
+    run = Run(np.zeros(queries[0][0].shape[1]))
+    for t, (X, y) in enumerate(queries):
+        value, grad = value_and_grad(X @ run.w, y, t)
+        run.losses.append(value)
+        run.w = run.w - steps[t] * (X.T @ grad)
+        run.n_updates += bool(np.any(grad))
+        run.history.append(run.w)
+    return run
+
+
+@dataclass
+class Thresholds:
+    """PRank as R1 restores it; ranks count from 1."""
+
+    w: Floats
+    b: Floats
+    losses: list[int] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)  # thresholds, in each round
+    history: list[tuple[Floats, Floats]] = field(default_factory=list)
+
+    def rank(self, x: Floats) -> int:
+        return next(
+            (r for r, b in enumerate(self.b, start=1) if self.w @ x - b < 0), len(self.b) + 1
+        )
+
+    def learn(self, x: Floats, y: int) -> None:
+        predicted, score, moved = self.rank(x), self.w @ x, 0
+        if predicted != y:
+            total, b = 0.0, self.b.copy()
+            for r in range(1, len(b) + 1):
+                y_r = -1 if y <= r else 1
+                if (score - self.b[r - 1]) * y_r <= 0:
+                    total, moved = total + y_r, moved + 1
+                    b[r - 1] -= y_r
+            self.w, self.b = self.w + total * x, b
+        self.losses.append(abs(predicted - y))
+        self.moved.append(moved)
+        self.history.append((self.w, self.b))
+
+
+def prank(X: Floats, ranks: npt.NDArray[np.int64], k: int) -> Thresholds:
+    """PRank over documents with ranks 1..k, from zero."""
+    machine = Thresholds(np.zeros(X.shape[1]), np.zeros(k - 1))
+    for x, y in zip(X, ranks.tolist(), strict=True):
+        machine.learn(x, y)
+    return machine
+
+
+def widrow_hoff(X: Floats, ranks: npt.NDArray[np.int64], k: int, eta: float | None) -> Run:
+    """Widrow-Hoff over documents with ranks 1..k."""
+    run, longest = Run(np.zeros(X.shape[1])), 0.0
+    for x, y in zip(X, ranks.tolist(), strict=True):
+        p = float(run.w @ x)
+        longest = max(longest, float(x @ x))
+        step = eta if eta is not None else 1 / (2 * longest)
+        run.losses.append(abs(min(max(math.floor(p + 0.5), 1), k) - y))
+        run.w = run.w + step * (y - p) * x
+        run.history.append(run.w)
+    return run
+
+
+def multiclass(X: Floats, ranks: npt.NDArray[np.int64], k: int, update: str) -> Run:
+    """Run the multiclass perceptron over documents with labels 1..k; w has a row for each label."""
+    run = Run(np.zeros((k, X.shape[1])))
+    for x, y in zip(X, (ranks - 1).tolist(), strict=True):
+        scores = run.w @ x
+        run.losses.append(abs(int(np.argmax(scores)) - y))
+        wrong = [r for r in range(k) if r != y and scores[r] >= scores[y]]
+        if wrong:
+            w = run.w.copy()
+            w[y] += x
+            if update == "max":
+                wrong = [max(wrong, key=lambda r: (scores[r], -r))]
+            for r in wrong:
+                w[r] -= x / len(wrong)
+            run.w = w
+            run.n_updates += 1
+        run.history.append(run.w)
+    return run

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from rankwright.data import Dataset, Groups
 from rankwright.exceptions import ConvergenceWarning
 from rankwright.linear import LinearRanker
-from rankwright.linear.linear_ranker import standard_deviations
+from rankwright.linear.scaling import standard_deviations
 from rankwright.losses import LOSSES, XENDCG, Domination, ListNet
 from rankwright.metrics import NDCG
 from rankwright.penalties import ElasticNet
@@ -122,7 +122,7 @@ def test_path_starts_with_nothing_and_ends_with_much(loss: str, solver: Any) -> 
     assert (np.diff(counts) >= -1).all()  # features come; now and then one goes
     losses = np.array([point.loss for point in path])
     assert (np.diff(losses) <= 1e-9).all()
-    assert all(math.isnan(point.ndcg) for point in path)
+    assert all(math.isnan(point.quality) for point in path)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2", "elasticnet"])
@@ -140,7 +140,7 @@ def test_path_points_are_fits(penalty: str) -> None:
         assert point.loss == pytest.approx(mean_loss)
         assert point.n_features == np.count_nonzero(point.coef)
         quality = NDCG(k=10).mean(valid.y, valid.X @ point.coef, valid.groups)
-        assert point.ndcg == pytest.approx(quality)
+        assert point.quality == pytest.approx(quality)
 
 
 def test_path_starts_warm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,8 +254,8 @@ def test_convergence_warning() -> None:
         (
             {"solver": "sgd"},
             ValueError,
-            "solver must be 'auto', 'prox_newton', 'coordinate_descent', 'bundle', 'lbfgs', but is "
-            "'sgd'.",
+            "solver must be 'auto', 'prox_newton', 'coordinate_descent', 'feature_induction', "
+            "'bundle', 'lbfgs', but is 'sgd'.",
         ),
         (
             {"step": "long", "solver": "coordinate_descent"},

@@ -254,12 +254,13 @@ def test_domination_margins_between_layers() -> None:
 
 
 @pytest.mark.parametrize(
-    "margin", [math.nan, math.inf, [1.0, 2.0], np.zeros((2, 3)), np.full((2, 2), np.nan), "wide"]
+    "margin",
+    [math.nan, math.inf, [1.0, math.inf], np.zeros((2, 3)), np.full((2, 2), np.nan), "wide"],
 )
 def test_domination_refuses_margins(margin: Any) -> None:
     rejects(
-        "margin must be None, a finite number, a function of the labels, or a finite square array "
-        f"by labels, but is {margin!r}.",
+        "margin must be None, a finite number, a function of the labels, or a finite vector by "
+        f"boundaries or square array by layers, but is {margin!r}.",
         Domination,
         margin,
     )
@@ -270,7 +271,7 @@ def test_domination_refuses_margins(margin: Any) -> None:
 )
 def test_domination_refuses_labels_without_margins(y: Any, range_: str) -> None:
     rejects(
-        f"margins by label need labels 0 to 2, but there are labels from {range_}.",
+        f"margins by layer need labels 0 to 2, but there are labels from {range_}.",
         Domination(np.zeros((3, 3))).value_and_grad,
         [0.0, 0.0],
         y,

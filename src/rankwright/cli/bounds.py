@@ -83,7 +83,7 @@ def _theorem(ranker: Any, loss: Loss, dataset: Dataset) -> tuple[Generalization 
     """Return Theorem 8's numbers, and what keeps them from being about this model."""
     import numpy as np
 
-    from rankwright.linear.linear_ranker import standard_deviations
+    from rankwright.linear.scaling import standard_deviations
     from rankwright.penalties import ElasticNet
     from rankwright.theory import generalization, radius
 

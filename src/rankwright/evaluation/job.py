@@ -113,7 +113,7 @@ def run_job(job: Job, fold: Fold, progress: Progress | None = None) -> Outcome:
 
 def fit(model: Any, fold: Fold, scale: bool = False) -> list[str]:
     """Fit a model, with the validation queries if it takes them; return its warnings."""
-    from rankwright.linear.linear_ranker import standard_deviations
+    from rankwright.linear.scaling import standard_deviations
 
     X, y, qid = fold.train.X, fold.train.y, fold.train.qid
     extra = {}

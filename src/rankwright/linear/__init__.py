@@ -1,6 +1,14 @@
 """Linear rankers."""
 
-from rankwright.linear.linear_ranker import LinearRanker, PathPoint
+from rankwright.linear.base import PathPoint
+from rankwright.linear.domination_rank import DominationRank
+from rankwright.linear.linear_ranker import LinearRanker
 from rankwright.linear.selection import AlphaChoice, choose_alpha
 
-__all__ = ["AlphaChoice", "LinearRanker", "PathPoint", "choose_alpha"]
+__all__ = [
+    "AlphaChoice",
+    "DominationRank",
+    "LinearRanker",
+    "PathPoint",
+    "choose_alpha",
+]

@@ -61,5 +61,5 @@ def choose_alpha(
     totals = np.zeros(len(tried))
     for train, valid in dataset.folds(n_folds, random_state):
         path = ranker.path(train.X, train.y, train.qid, alphas=tried.tolist(), valid=valid)
-        totals += np.nan_to_num([point.ndcg for point in path]) / n_folds
+        totals += np.nan_to_num([point.quality for point in path]) / n_folds
     return AlphaChoice(float(tried[int(np.argmax(totals))]), tried, totals)

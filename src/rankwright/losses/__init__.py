@@ -3,6 +3,7 @@
 from rankwright.losses.domination import Domination
 from rankwright.losses.lambdarank import Directions, LambdaRank
 from rankwright.losses.loss import Bound, Loss, Prepared
+from rankwright.losses.margins import LinearMargin, LogMargin
 from rankwright.losses.names import LOSSES, from_name
 from rankwright.losses.pairs import RankHinge, RankLogistic
 from rankwright.losses.slam import SLAM
@@ -16,7 +17,9 @@ __all__ = [
     "Directions",
     "Domination",
     "LambdaRank",
+    "LinearMargin",
     "ListNet",
+    "LogMargin",
     "Loss",
     "Prepared",
     "RankHinge",

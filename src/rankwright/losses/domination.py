@@ -33,10 +33,16 @@ class Domination(Loss):
 
     Parameters
     ----------
-    margin : None, float, callable or array of shape (K, K), default None
+    margin : None, float, callable or array of shape (K - 1,) or (K, K), default None
         None is 0. A number :math:`\Delta` is the margin of every pair. A function :math:`t` of the
-        labels gives the separable margin :math:`\Delta(i, j) = t(y_i) - t(y_j)`. An array holds the
-        margin of each pair of labels, ``margin[y_i, y_j]``, for labels 0, 1, ..., K - 1.
+        labels gives the separable margin :math:`\Delta(i, j) = t(y_i) - t(y_j)`, such as
+        :class:`LogMargin`. For layers 0, 1, ..., K - 1, a vector holds the margin of each boundary
+        between neighbours, and they add up; a square array holds ``margin[k, l]``, that of each
+        pair of layers.
+    layers : sequence of float, optional
+        Cut points: labels from ``layers[k - 1]`` to below ``layers[k]`` are layer k. By default
+        every label is a layer, and arrays of margins need labels 0, 1, .... A function
+        as margin is called with the labels, not with their layers.
 
     References
     ----------
@@ -50,11 +56,14 @@ class Domination(Loss):
     """
 
     margin: Any = None
+    layers: Any = None
 
     name: ClassVar[str] = "domination"
     cost: ClassVar[str] = "O(m log m), O(m) on known labels"
 
     def __post_init__(self) -> None:
+        if self.layers is not None:
+            object.__setattr__(self, "layers", _check_cuts(self.layers))
         margin = self.margin
         if margin is None or callable(margin):
             return
@@ -63,24 +72,28 @@ class Domination(Loss):
         except (TypeError, ValueError):
             array = np.array(math.nan)
         square = array.ndim == 2 and array.shape[0] == array.shape[1]
-        if not (array.ndim == 0 or square) or not np.isfinite(array).all():
+        if not (array.ndim < 2 or square) or not np.isfinite(array).all():
             raise ValueError(
                 "margin must be None, a finite number, a function of the labels, or a finite "
-                f"square array by labels, but is {margin!r}."
+                f"vector by boundaries or square array by layers, but is {margin!r}."
             )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domination):
             return NotImplemented
         mine, theirs = self.margin, other.margin
+        if self.layers != other.layers:
+            return False
         if mine is None or theirs is None or callable(mine) or callable(theirs):
             return type(mine) is type(theirs) and bool(mine == theirs)
         return np.array_equal(mine, theirs)
 
     def __hash__(self) -> int:
         if self.margin is None or callable(self.margin):
-            return hash((Domination, self.margin))
-        return hash((Domination, (np.asarray(self.margin, dtype=np.float64) + 0.0).tobytes()))
+            return hash((Domination, self.layers, self.margin))
+        return hash(
+            (Domination, self.layers, (np.asarray(self.margin, dtype=np.float64) + 0.0).tobytes())
+        )
 
     @property
     def bound(self) -> Bound | None:
@@ -90,6 +103,7 @@ class Domination(Loss):
         metric = DominationError(ties="worst", empty=0.0)
 
         def lower(y: Floats, scores: Floats, groups: Groups) -> Floats:
+            y = self.layer(y)
             share = metric.per_query(y, scores, groups)
             lowest = np.full(groups.n_queries, np.inf)
             query = groups.query_of_rows()
@@ -107,7 +121,23 @@ class Domination(Loss):
         self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
     ) -> PreparedDomination:
         """Sort the labels into layers and lay out the margins."""
-        return PreparedDomination(y, groups, self.margin, n_threads(n_jobs))
+        return PreparedDomination(y, self.layer(y), groups, self.margin, n_threads(n_jobs))
+
+    def layer(self, y: Floats) -> Floats:
+        """Return the layer of each label."""
+        if self.layers is None:
+            return y
+        return np.digitize(y, self.layers).astype(np.float64)
+
+
+def _check_cuts(cuts: Any) -> tuple[float, ...]:
+    try:
+        array = np.asarray(cuts, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(math.nan)
+    if array.ndim != 1 or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
+        raise ValueError(f"layers must be increasing finite numbers, but is {cuts!r}.")
+    return tuple(array.tolist())
 
 
 class PreparedDomination:
@@ -116,11 +146,12 @@ class PreparedDomination:
     def __init__(
         self,
         y: Floats,
+        layer: Floats,
         groups: Groups,
         margin: float | Callable[[Floats], Floats] | Floats | None,
         threads: int,
     ) -> None:
-        self.layers = _kernels.Layers(y, groups.indptr, threads)
+        self.layers = _kernels.Layers(layer, groups.indptr, threads)
         self.threads = threads
         self.shift: Floats | None = None
         self.constant = 0.0
@@ -136,14 +167,18 @@ class PreparedDomination:
         if np.ndim(margin) == 0:
             self.constant = float(margin)
             return
-        self.between = np.ascontiguousarray(margin, dtype=np.float64)
-        labels = self.layers.labels
-        if ((labels != np.floor(labels)) | (labels < 0) | (labels >= len(self.between))).any():
+        array = np.ascontiguousarray(margin, dtype=np.float64)
+        highest = len(array) - (array.ndim == 2)
+        if ((layer != np.floor(layer)) | (layer < 0) | (layer > highest)).any():
             raise ValueError(
-                f"margins by label need labels 0 to {len(self.between) - 1}, but there are labels "
-                f"from {labels.min():g} to {labels.max():g}."
+                f"margins by layer need labels 0 to {highest}, but there are labels "
+                f"from {layer.min():g} to {layer.max():g}."
             )
-        self.level = labels.astype(np.int64)
+        if array.ndim == 1:
+            # Boundaries that add up are a separable margin.
+            self.shift = np.append(0.0, np.cumsum(array))[layer.astype(np.int64)]
+            return
+        self.between, self.level = array, self.layers.labels.astype(np.int64)
 
     def margins(self, scores: Floats) -> Floats:
         """Return :math:`m = s - t(y)`."""

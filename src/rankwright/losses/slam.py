@@ -170,6 +170,7 @@ class PreparedSLAM:
         self.v = loss.weights(y, groups)
         if isinstance(loss.metric, str) and loss.metric.startswith("map"):
             y = (y >= loss.threshold).astype(np.float64)  # MAP knows two grades
+        self.y = y
         self.layers = _kernels.Layers(y, groups.indptr, threads)
         self.margin, self.threads = loss.margin, threads
 

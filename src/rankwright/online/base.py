@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.estimator import RankingData, check_ranking_data
 from rankwright.exceptions import DataError
+from rankwright.theory.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,41 @@ class Rounds:
         Loss of each round, before its update.
     n_updates : int
         Rounds that changed the learner.
-    comparator : ndarray of shape (n_rounds,)
-        What the learner's guarantee charges a comparator in each round; empty without one.
+    terms : dict of str to ndarray of shape (n_rounds,)
+        What else the learner's guarantee needs to know of each round.
     """
 
     losses: Floats
     n_updates: int
-    comparator: Floats = field(default_factory=lambda: np.empty(0))
+    terms: dict[str, Floats] = field(default_factory=dict)
+
+
+@dataclass
+class Ledger:
+    """What a guarantee is made of, while rounds go by.
+
+    Attributes
+    ----------
+    comparator
+        What the learner is compared with, fixed in advance.
+    totals : dict of str to float
+        Sums and extremes over the rounds, kept by the learner's ``_charge``.
+    """
+
+    comparator: Any
+    totals: dict[str, float] = field(default_factory=dict)
+
+    def add(self, name: str, value: float) -> None:
+        """Add to a sum."""
+        self.totals[name] = self.totals.get(name, 0.0) + float(value)
+
+    def keep_max(self, name: str, value: float) -> None:
+        """Keep the larger value."""
+        self.totals[name] = max(self.totals.get(name, -math.inf), float(value))
+
+    def keep_min(self, name: str, value: float) -> None:
+        """Keep the smaller value."""
+        self.totals[name] = min(self.totals.get(name, math.inf), float(value))
 
 
 class OnlineLearner(BaseEstimator):
@@ -52,6 +82,7 @@ class OnlineLearner(BaseEstimator):
     - ``_prepare(data)``: do once what does not depend on the learner's state, and return it;
     - ``_learn(task, order, comparator)``: the rounds named by ``order``, on what ``_prepare``
       returned; update the fitted attributes and return :class:`Rounds`;
+    - if there is a guarantee, ``_charge(task, order, rounds, ledger)`` and ``_guarantee(ledger)``;
     - ``predict``, ``score``, and ``_check_state`` for model files (call ``super()``'s).
 
     Everything the learner needs to go on must be in fitted attributes that are numbers, arrays or
@@ -98,22 +129,38 @@ class OnlineLearner(BaseEstimator):
         self._partial_fit(X, y, qid)
         return self
 
+    def bound(self, u: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Guarantee:
+        """Return what theory guarantees on these data, against a comparator.
+
+        A fresh learner with the same parameters replays ``fit``; ``terms["loss"]`` is what it
+        loses, which is at most the bound's value.
+
+        Parameters
+        ----------
+        u : array-like
+            The comparator: of the form of this learner's own weights.
+        X, y, qid
+            As for :meth:`fit`.
+        """
+        learner: Self = clone(self)
+        ledger = Ledger(u)
+        learner._fit(X, y, qid, ledger)
+        return learner._guarantee(ledger)
+
     # ---- what guarantees and streams are built on ----
 
     def _fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None, comparator: Any = None
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, ledger: Ledger | None = None
     ) -> list[Rounds]:
         self._check_all_params()
         data = self._check_data(X, y, qid, first=True)
         self._begin_rounds()
         self._begin(data, whole=True)
         task = self._prepare(data)
-        return [
-            self._run(task, self._order(data, epoch), comparator) for epoch in range(self.n_epochs)
-        ]
+        return [self._run(task, self._order(data, epoch), ledger) for epoch in range(self.n_epochs)]
 
     def _partial_fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None, comparator: Any = None
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, ledger: Ledger | None = None
     ) -> Rounds:
         first = not hasattr(self, "n_rounds_")
         self._check_all_params()
@@ -125,13 +172,16 @@ class OnlineLearner(BaseEstimator):
             except ValueError:
                 del self.n_rounds_  # nothing has begun
                 raise
-        return self._run(self._prepare(data), np.arange(self._n_rounds(data)), comparator)
+        return self._run(self._prepare(data), np.arange(self._n_rounds(data)), ledger)
 
     def _begin_rounds(self) -> None:
         self.n_rounds_, self.n_updates_, self.cumulative_loss_ = 0, 0, 0.0
 
-    def _run(self, task: Any, order: Ints, comparator: Any) -> Rounds:
-        rounds = self._learn(task, order, comparator)
+    def _run(self, task: Any, order: Ints, ledger: Ledger | None) -> Rounds:
+        rounds = self._learn(task, order, None if ledger is None else ledger.comparator)
+        if ledger is not None:
+            ledger.add("loss", float(np.cumsum([0.0, *rounds.losses])[-1]))
+            self._charge(task, order, rounds, ledger)
         self.n_rounds_ += len(order)
         self.n_updates_ += rounds.n_updates
         # One after the other, so that the pieces of a stream may be cut anywhere.
@@ -170,6 +220,14 @@ class OnlineLearner(BaseEstimator):
 
     def _learn(self, task: Any, order: Ints, comparator: Any) -> Rounds:
         raise NotImplementedError
+
+    def _charge(self, task: Any, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        """Keep what the guarantee needs of these rounds."""
+        raise TypeError(f"{type(self).__name__} has no guarantee.")
+
+    def _guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
+        raise TypeError(f"{type(self).__name__} has no guarantee.")
 
     def _check_state(self) -> None:
         """Raise unless the fitted attributes, read from a file, can be those of a learner."""

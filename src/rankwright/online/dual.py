@@ -112,6 +112,10 @@ class Expansion:
         if len(coef):
             self.scores += self.kernel(block, points) @ coef
 
+    def squared_norm(self, place: int) -> float:
+        """Return the kernel of a document of the block with itself."""
+        return float(self._gram[place, place])
+
     def add(self, members: Ints, coef: Floats, born: int) -> None:
         """Let documents of the block join; ``coef`` has a row for each."""
         self.scores += self._gram[:, members] @ coef

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,10 +17,19 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import RankingData, check_features
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
-from rankwright.online.base import Rounds
+from rankwright.online.base import Ledger, Rounds
 from rankwright.online.dual import BLOCK, KernelForm, KernelLike, survival
 from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant
 from rankwright.theory.gradients import radius
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.margins import check_comparator, ranking_margins
+from rankwright.theory.perceptron import (
+    slam_corollary7,
+    slam_misordered,
+    slam_printed,
+    slam_separable,
+    slam_theorem5,
+)
 
 Update: TypeAlias = Literal["misordered", "paper", "printed"]
 _UPDATES = ("misordered", "paper", "printed")
@@ -219,16 +229,19 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
 
     def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
         if self.kernel is not None:
+            if comparator is not None:
+                raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
             return self._learn_dual(task, order)
         scores = np.empty(0)
         if comparator is not None:
-            scores = np.asarray(task.data.X @ comparator, dtype=np.float64)
+            u = check_comparator(comparator, self.n_features_in_)
+            scores = np.asarray(task.data.X @ u, dtype=np.float64)
         losses, surrogates = np.empty(len(order)), np.empty(len(order))
         with self._iterate() as iterate:
             n_updates = task.rounds.learn(
                 native_rows(task.data.X), order, self.eta_, scores, iterate, losses, surrogates
             )
-        return Rounds(losses, n_updates, surrogates if comparator is not None else np.empty(0))
+        return Rounds(losses, n_updates, {"comparator": surrogates})
 
     def _learn_dual(self, task: _Task, order: Ints) -> Rounds:
         data, expansion = task.data, self._expansion()
@@ -250,6 +263,40 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
                 begin = end
         self._keep(expansion)
         return Rounds(np.array(losses), n_updates)
+
+    def _charge(self, task: _Task, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        data, u = task.data, check_comparator(ledger.comparator, self.n_features_in_)
+        facts = SLAMFacts.of(task.prepared.v, data.groups, self.loss.cutoff)
+        ledger.add("comparator", rounds.terms["comparator"].sum())
+        ledger.keep_max("radius", radius(data.X))
+        ledger.keep_max("max_docs", facts.max_docs)
+        ledger.keep_max("v_max", facts.v_max)
+        ledger.keep_max("V", facts.V)
+        labels = task.prepared.y
+        ledger.keep_min("margin", ranking_margins(data.X @ u, labels, data.groups).min(initial=inf))
+
+    def _guarantee(self, ledger: Ledger) -> Guarantee:
+        t = ledger.totals
+        length = float(np.linalg.norm(check_comparator(ledger.comparator, self.n_features_in_)))
+        margin = t["margin"] / length if length > 0 else 0.0
+        if not math.isfinite(margin):  # no pair to order, no loss
+            margin = 1.0
+        r, m, f = t["radius"], int(t["max_docs"]), t["comparator"]
+        if self.update == "misordered":
+            bounds = [
+                slam_separable(margin, r, t["V"]),
+                slam_misordered(length, r, t["V"], f),
+            ]
+        else:
+            theorem = slam_corollary7 if self.loss.cutoff else slam_theorem5
+            bounds = [
+                slam_printed(margin, r, t["V"], self.eta_),
+                theorem(length, r, m, t["v_max"], f, self.eta_),
+            ]
+            if margin > 0:  # u / margin, as in Corollary 6
+                bounds.append(theorem(1 / margin, r, m, t["v_max"], 0.0, self.eta_))
+        best = min(bounds, key=float)
+        return replace(best, terms={**best.terms, "loss": t["loss"]})
 
     def _check_state(self) -> None:
         if self.kernel is None:

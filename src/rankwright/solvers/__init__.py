@@ -2,18 +2,21 @@
 
 from rankwright.solvers.bundle import bundle
 from rankwright.solvers.coordinate_descent import coordinate_descent
+from rankwright.solvers.feature_induction import Induction, feature_induction
 from rankwright.solvers.lbfgs import lbfgs
 from rankwright.solvers.minimize import choose_solver, minimize
 from rankwright.solvers.prox_newton import prox_newton
 from rankwright.solvers.solution import Objective, Progress, Solution
 
 __all__ = [
+    "Induction",
     "Objective",
     "Progress",
     "Solution",
     "bundle",
     "choose_solver",
     "coordinate_descent",
+    "feature_induction",
     "lbfgs",
     "minimize",
     "prox_newton",

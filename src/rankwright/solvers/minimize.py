@@ -14,11 +14,14 @@ from rankwright.losses.domination import PreparedDomination
 from rankwright.losses.softmax import PreparedSoftmax
 from rankwright.solvers.bundle import bundle
 from rankwright.solvers.coordinate_descent import Step, coordinate_descent, supports
+from rankwright.solvers.feature_induction import feature_induction
 from rankwright.solvers.lbfgs import lbfgs
 from rankwright.solvers.prox_newton import prox_newton
 from rankwright.solvers.solution import Callback, Objective, Solution
 
-Solver = Literal["auto", "prox_newton", "coordinate_descent", "bundle", "lbfgs"]
+Solver = Literal[
+    "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
+]
 
 # A Hessian of this many features still fits a cache, and its factorisation costs no more than a few
 # products with the data.
@@ -30,6 +33,7 @@ _MOST_NEWTON_LAYERS = 32
 _DEFAULTS = {
     "prox_newton": (1e-6, 200),
     "coordinate_descent": (1e-6, 1000),
+    "feature_induction": (1e-6, 1000),
     "bundle": (1e-4, 2000),
     "lbfgs": (1e-6, 2000),
 }
@@ -70,10 +74,10 @@ def minimize(
         What to minimise.
     start : ndarray of shape (n_features,), optional
         First weights; 0 by default.
-    solver : {"auto", "prox_newton", "coordinate_descent", "bundle", "lbfgs"}
+    solver : {"auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"}
         How; see :func:`choose_solver` for ``"auto"``.
     step : {"newton", "range", "thesis"}
-        For coordinate descent.
+        For coordinate descent and feature induction.
     tol, max_iter : optional
         When to stop; by default what suits the solver.
     callback : callable, optional
@@ -91,6 +95,7 @@ def minimize(
     solve: Any = {
         "prox_newton": prox_newton,
         "coordinate_descent": partial(coordinate_descent, step=step),
+        "feature_induction": partial(feature_induction, step=step),
         "bundle": bundle,
         "lbfgs": lbfgs,
     }[name]

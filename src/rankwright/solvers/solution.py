@@ -15,6 +15,7 @@ from rankwright.data.products import multiply, multiply_transposed
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss, Prepared
 from rankwright.penalties import ElasticNet
+from rankwright.solvers.duality import lower_bound
 from rankwright.threads import n_threads
 
 
@@ -148,15 +149,22 @@ class Objective:
         return float(self.penalty.violation(zero, self.gradient(slope)).max(initial=0.0))
 
     def gap(self, w: Floats, gradient: Floats) -> float:
-        r"""Return a bound on :math:`F(w) - \min F`.
+        r"""Return a bound on :math:`F(w) - \min F`, infinite where none is known.
 
-        With :math:`a_2 > 0`, F is strongly convex and the bound is the squared length of its
-        smallest subgradient over :math:`2 a_2`; otherwise none is known.
+        With :math:`a_2 > 0`, F is strongly convex and the squared length of its smallest
+        subgradient over :math:`2 a_2` is a bound. For losses made of log-sum-exp terms there is a
+        dual point as well, whatever the penalty.
         """
-        if self.penalty.l2 == 0:
-            return math.inf
-        violation = self.penalty.violation(w, gradient)
-        return float(violation @ violation / (2 * self.penalty.l2))
+        scores = self.scores(w)
+        loss, slope = self.loss_and_slope(scores)
+        value = loss + self.penalty.value(w)
+        dual = lower_bound(self.prepared, self.n_queries, self.penalty, scores, slope, gradient)
+        # What rounding leaves of a difference of equal numbers.
+        bound = max(value - dual, 4 * np.finfo(np.float64).eps * value)
+        if self.penalty.l2 > 0:
+            violation = self.penalty.violation(w, gradient)
+            bound = min(bound, float(violation @ violation / (2 * self.penalty.l2)))
+        return float(bound)
 
 
 def prepare(loss: Loss, y: Floats, groups: Groups, n_jobs: int | None) -> Prepared:

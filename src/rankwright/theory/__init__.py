@@ -3,16 +3,44 @@
 from rankwright.theory.certificate import Certificate, certificate
 from rankwright.theory.generalization import Generalization, generalization
 from rankwright.theory.gradients import radius, score_gradient_norms
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.margins import MarginReport
+from rankwright.theory.perceptron import (
+    gradient_descent_bound,
+    multiclass_bound,
+    prank_bound,
+    prank_theorem2,
+    slam_corollary6,
+    slam_corollary7,
+    slam_misordered,
+    slam_printed,
+    slam_separable,
+    slam_theorem5,
+    widrow_hoff_bound,
+)
 from rankwright.theory.table import LossFacts, LossTable, loss_table
 
 __all__ = [
     "Certificate",
     "Generalization",
+    "Guarantee",
     "LossFacts",
     "LossTable",
+    "MarginReport",
     "certificate",
     "generalization",
+    "gradient_descent_bound",
     "loss_table",
+    "multiclass_bound",
+    "prank_bound",
+    "prank_theorem2",
     "radius",
     "score_gradient_norms",
+    "slam_corollary6",
+    "slam_corollary7",
+    "slam_misordered",
+    "slam_printed",
+    "slam_separable",
+    "slam_theorem5",
+    "widrow_hoff_bound",
 ]

@@ -1,0 +1,264 @@
+"""What all batch linear rankers share: fitting, paths of penalties, scoring."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.products import multiply
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import (
+    SCORE_METRIC,
+    RankingData,
+    check_features,
+    check_fitted_array,
+    check_ranking_data,
+    mean_ndcg,
+)
+from rankwright.exceptions import ConvergenceWarning, DataError
+from rankwright.linear.scaling import scaled
+from rankwright.losses import Loss
+from rankwright.metrics import Metric
+from rankwright.penalties import ElasticNet
+from rankwright.solvers import Objective, Solution
+from rankwright.solvers.solution import Callback
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One fit of a regularisation path.
+
+    Attributes
+    ----------
+    alpha : float
+        Penalty weight.
+    coef : ndarray of shape (n_features,)
+        Weights.
+    loss : float
+        Mean loss on the training queries, without the penalty.
+    n_features : int
+        Features with a weight that is not 0.
+    quality : float
+        Mean of the metric on the validation queries, NaN without any.
+    valid_loss : float
+        Mean loss on the validation queries, NaN without any.
+    """
+
+    alpha: float
+    coef: Floats
+    loss: float
+    n_features: int
+    quality: float
+    valid_loss: float
+
+
+class LinearModel(BaseEstimator):
+    """A linear scoring function that minimises a mean loss plus an elastic net.
+
+    A subclass has the parameters ``penalty``, ``alpha``, ``l1_ratio``, ``standardize`` and
+    ``n_jobs``, and says which loss is minimised, how, and on which rows.
+    """
+
+    penalty: str | None
+    alpha: float
+    l1_ratio: float
+    standardize: bool
+    n_jobs: int | None
+
+    # ---- what subclasses say ----
+
+    def _loss_for(self, y: Floats) -> Loss:
+        """Return the loss; it may depend on the labels that there are."""
+        raise NotImplementedError
+
+    def _solve(
+        self, objective: Objective, start: Floats | None, callback: Callback | None
+    ) -> Solution:
+        raise NotImplementedError
+
+    def _training_part(self, data: RankingData) -> RankingData:
+        """Return the rows to train on."""
+        return data
+
+    def _grouped(self, data: RankingData) -> RankingData:
+        """Return the same rows, in the queries that the loss is to see."""
+        return data
+
+    # ---- fitting ----
+
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
+        """Learn from documents with labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_docs, n_features)
+            Features.
+        y : array-like of shape (n_docs,)
+            Labels; larger is more relevant.
+        qid : array-like of shape (n_docs,), optional
+            Query ids in any order; None is one query.
+        """
+        self.__dict__.pop("feature_names_", None)
+        return self._fit(check_ranking_data(self, X, y, qid))
+
+    def fit_dataset(self, dataset: Dataset, callback: Callback | None = None) -> Self:
+        """Learn from a data set; ``callback`` is called with the solver's progress.
+
+        The names of its features are kept as ``feature_names_``.
+        """
+        data = check_ranking_data(self, dataset.X, dataset.y, dataset.qid)
+        self.__dict__.pop("feature_names_", None)
+        if dataset.feature_names is not None:
+            self.feature_names_ = list(dataset.feature_names)
+        return self._fit(data, callback)
+
+    def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
+        objective, scale = self._objective(data)
+        objective.penalty = self._penalty(self.alpha)
+        self._keep(self._minimize(objective, None, callback), scale)
+        return self
+
+    def _objective(self, data: RankingData) -> tuple[Objective, Floats]:
+        """Return what to minimise, still without a penalty, and the scale of the features."""
+        loss = self._loss_for(data.y)
+        data = self._grouped(self._training_part(data))
+        X, scale = self._scaled(data.X)
+        return Objective(X, data.y, data.groups, loss, ElasticNet(), self.n_jobs), scale
+
+    def _penalty(self, alpha: float) -> ElasticNet:
+        return ElasticNet.from_name(self.penalty, alpha, self.l1_ratio)
+
+    def _scaled(self, X: Matrix) -> tuple[Matrix, Floats]:
+        return scaled(X) if self.standardize else (X, np.ones(X.shape[1]))
+
+    def _minimize(
+        self, objective: Objective, start: Floats | None, callback: Callback | None = None
+    ) -> Solution:
+        solution = self._solve(objective, start, callback)
+        if not solution.converged:
+            warnings.warn(
+                f"stopped after {solution.n_iter} iterations with violation "
+                f"{solution.violation:.1e} and gap {solution.gap:.1e}, before the tolerance was "
+                "met. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return solution
+
+    def _keep(self, solution: Solution, scale: Floats) -> None:
+        self.coef_ = solution.coef / scale
+        self.n_iter_ = solution.n_iter
+        self.objective_ = solution.objective
+        self.gap_ = solution.gap
+        self.violation_ = solution.violation
+        self.stop_ = solution.stop
+
+    # ---- scoring ----
+
+    def predict(self, X: Any) -> Floats:
+        """Return scores; a larger one ranks higher."""
+        return multiply(check_features(self, X), self.coef_, self.n_jobs)
+
+    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Return mean NDCG@10."""
+        return mean_ndcg(self.predict(X), y, qid)
+
+    # ---- paths ----
+
+    def path(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 20,
+        valid: Dataset | None = None,
+        metric: Metric = SCORE_METRIC,
+    ) -> list[PathPoint]:
+        """Fit for several penalty weights, the largest first, each from the solution before.
+
+        Parameters
+        ----------
+        X, y, qid
+            As for :meth:`fit`.
+        alphas : sequence of float, optional
+            Penalty weights; by default ``n_alphas`` from where all weights are 0 (with l1) down to
+            a ten-thousandth of it.
+        n_alphas : int, default 20
+            How many, if ``alphas`` is not given.
+        valid : Dataset, optional
+            Queries to measure loss and quality on.
+        metric : Metric, default NDCG(k=10)
+            The quality.
+        """
+        data = check_ranking_data(self, X, y, qid)
+        objective, scale = self._objective(data)
+        if alphas is None:
+            alphas = (self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)).tolist()
+        descending = sorted(map(float, alphas), reverse=True)
+        return list(self._walk(objective, scale, descending, valid, metric))
+
+    def _walk(
+        self,
+        objective: Objective,
+        scale: Floats,
+        alphas: list[float],
+        valid: Dataset | None,
+        metric: Metric,
+    ) -> Iterator[PathPoint]:
+        w: Floats | None = None
+        for alpha in alphas:
+            objective.penalty = self._penalty(alpha)
+            w = self._minimize(objective, w).coef
+            mean_loss, _ = objective.loss_and_slope(objective.scores(w))
+            coef = w / scale
+            quality = valid_loss = math.nan
+            if valid is not None:
+                scores = multiply(valid.X, coef, self.n_jobs)
+                quality = metric.mean(valid.y, scores, valid.groups)
+                valid_loss = self._mean_loss(objective.loss, scores, valid)
+            n_features = int(np.count_nonzero(coef))
+            yield PathPoint(alpha, coef, mean_loss, n_features, quality, valid_loss)
+
+    def _mean_loss(self, loss: Loss, scores: Floats, valid: Dataset) -> float:
+        data = self._grouped(RankingData(valid.X, valid.y, valid.groups, None))
+        total, _ = loss.value_and_grad(scores, data.y, data.groups)
+        return total / max(data.groups.n_queries, 1)
+
+    def _highest_alpha(self, objective: Objective) -> float:
+        """Return the penalty weight from which on l1 leaves nothing; for l2, one of that size."""
+        ratio = {"l1": 1.0, "elasticnet": max(self.l1_ratio, 1e-3)}.get(str(self.penalty), 1.0)
+        # A little more, so that rounding does not let one in.
+        return max((1 + 1e-6) * objective.violation_at_zero() / ratio, 1e-12)
+
+    # ---- files and scikit-learn ----
+
+    def _check_params(self) -> None:
+        self._penalty(self.alpha)
+
+    def _check_state(self) -> None:
+        check_fitted_array(self, "coef_", (self.n_features_in_,))
+        names = getattr(self, "feature_names_", None)
+        if names is not None and (
+            type(names) is not list
+            or len(names) != self.n_features_in_
+            or {type(name) for name in names} != {str}
+        ):
+            raise DataError(f"feature_names_ must be {self.n_features_in_} texts.")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags

@@ -1,0 +1,85 @@
+"""Separable margins: functions of a document's feedback."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwright.data.validation import Floats
+
+
+@dataclass(frozen=True)
+class LinearMargin:
+    r"""Margin that grows with the feedback: :math:`t(r) = k_1 r + k_2`, and 0 for :math:`r \le 0`.
+
+    Parameters
+    ----------
+    k1 : float, default 1.0
+        :math:`k_1`.
+    k2 : float, default 0.0
+        :math:`k_2`.
+
+    References
+    ----------
+    .. [1] Stevens, "Domination Rank", Section 8.3, with :math:`k_1 = 200`.
+
+    Examples
+    --------
+    >>> LinearMargin(2.0, 0.5)([0, 1, 3])
+    array([0. , 2.5, 6.5])
+    """
+
+    k1: float = 1.0
+    k2: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_numbers(self.k1, self.k2)
+
+    def __call__(self, y: Any) -> Floats:
+        """Return the margin of each feedback."""
+        r = np.asarray(y, dtype=np.float64)
+        return np.where(r > 0, self.k1 * r + self.k2, 0.0)
+
+
+@dataclass(frozen=True)
+class LogMargin:
+    r"""Margin that grows with the order of magnitude of the feedback.
+
+    :math:`t(r) = k_1 \log r + k_2`, and 0 for :math:`r \le 0`.
+
+    Parameters
+    ----------
+    k1 : float, default 1.0
+        :math:`k_1`.
+    k2 : float, default 2.7
+        :math:`k_2`.
+
+    References
+    ----------
+    .. [1] Stevens, "Domination Rank", Section 8.3, with these defaults.
+
+    Examples
+    --------
+    >>> LogMargin()([0, 1, 10]).round(3)
+    array([0.   , 2.7  , 5.003])
+    """
+
+    k1: float = 1.0
+    k2: float = 2.7
+
+    def __post_init__(self) -> None:
+        _require_numbers(self.k1, self.k2)
+
+    def __call__(self, y: Any) -> Floats:
+        """Return the margin of each feedback."""
+        r = np.asarray(y, dtype=np.float64)
+        return np.where(r > 0, self.k1 * np.log(np.where(r > 0, r, 1.0)) + self.k2, 0.0)
+
+
+def _require_numbers(k1: Any, k2: Any) -> None:
+    for name, value in (("k1", k1), ("k2", k2)):
+        if not (isinstance(value, float | int) and math.isfinite(value)):
+            raise ValueError(f"{name} must be a finite number, but is {value!r}.")

@@ -1,0 +1,189 @@
+"""The multiclass perceptron, a comparator of PRank that knows no order of the labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright import _kernels
+from rankwright.data.groups import Ints
+from rankwright.data.products import native_rows
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import check_fitted_array
+from rankwright.online.base import Ledger, Rounds
+from rankwright.online.dual import KernelLike, survival
+from rankwright.online.labels import LabelData, OnlineLabeler
+from rankwright.online.linear import Variant
+from rankwright.online.widrow_hoff import check_mean
+from rankwright.theory.gradients import radius
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.perceptron import multiclass_bound
+
+
+class MulticlassPerceptron(OnlineLabeler):
+    r"""One prototype for each label; the best score predicts.
+
+    .. math::
+        \hat y = \arg\max_r w_r \cdot x, \qquad
+        E = \{ r \ne y : w_r \cdot x \ge w_y \cdot x \}
+
+    If E is not empty, :math:`w_y \leftarrow w_y + x`, and ``"uniform"`` takes
+    :math:`x / |E|` from every prototype of E, ``"max"`` takes x from the best-scored one. The
+    number of such rounds is at most :math:`2 R^2/\gamma^2` if prototypes of norm 1 give every
+    document's label a lead of :math:`\gamma`.
+
+    Parameters
+    ----------
+    update : {"uniform", "max"}, default "uniform"
+        Which prototypes of wrong labels are moved.
+    variant : {"last", "averaged"}, default "last"
+        Which prototypes predict: the last, or their mean over the rounds.
+    classes, kernel, gamma, degree, coef0, n_epochs, shuffle, random_state
+        As for :class:`PRank`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, worst first.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Prototypes; absent with a kernel.
+    support_, dual_coef_, born_ : ndarray
+        With a kernel: documents, their coefficients for each label, and the rounds in which they
+        came.
+    n_rounds_, n_updates_ : int
+        Documents so far, and those that led to an update.
+    cumulative_loss_ : float
+        Sum of :math:`|\hat y - y|` in labels, each before its update.
+
+    References
+    ----------
+    .. [1] Crammer & Singer, "Ultraconservative online algorithms for multiclass problems", 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "good", np.where(X[:, 1] > 0, "fair", "poor"))
+    >>> model = MulticlassPerceptron(classes=["poor", "fair", "good"], variant="averaged")
+    >>> model.fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.1
+    True
+    """
+
+    def __init__(
+        self,
+        update: Literal["uniform", "max"] = "uniform",
+        *,
+        variant: Variant = "last",
+        classes: ArrayLike | None = None,
+        kernel: KernelLike | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.update = update
+        self.variant = variant
+        self.classes = classes
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of each label, in the order of ``classes_``."""
+        return super().decision_function(X)
+
+    def _scores(self, X: Matrix) -> Floats:
+        if self.kernel is None:
+            return np.asarray(X @ self.coef_.T, dtype=np.float64)
+        coef = self.dual_coef_
+        if self.variant == "averaged":
+            coef = coef * survival(self.born_, self.n_rounds_)[:, None]
+        return self._dual_scores(X, coef)
+
+    def _predict_ranks(self, X: Matrix) -> Ints:
+        ranks: Ints = self._scores(X).argmax(axis=1)
+        return ranks
+
+    def _check_params(self) -> None:
+        check_mean(self.variant)
+        if self.update not in ("uniform", "max"):
+            raise ValueError(f"update must be one of uniform, max, but is {self.update!r}.")
+        if self.kernel is not None:
+            self._kernel()
+
+    def _begin(self, data: LabelData, whole: bool) -> None:
+        k = len(self.classes_)
+        if self.kernel is None:
+            self._begin_weights(k * data.X.shape[1])
+        else:
+            self._begin_dual(data.X, whole, k)
+
+    def _publish(self, weights: Floats) -> None:
+        self.coef_ = weights.reshape(len(self.classes_), self.n_features_in_)
+
+    def _learn(self, task: LabelData, order: Ints, comparator: Any) -> Rounds:
+        k, losses = len(self.classes_), np.zeros(len(order))
+        if k == 1:  # nothing to be wrong about
+            if self.kernel is None:
+                self._publish(self.iterate_)
+            return Rounds(losses, 0)
+        if self.kernel is not None:
+            return self._learn_dual(task, order)
+        with self._iterate() as iterate:
+            n_updates = _kernels.multiclass_perceptron(
+                native_rows(task.X), task.ranks, k, order, self.update == "uniform", iterate, losses
+            )
+        return Rounds(losses, n_updates)
+
+    def _learn_dual(self, task: LabelData, order: Ints) -> Rounds:
+        losses, n_updates = [], 0
+        coef = np.empty(len(self.classes_))
+        expansion = self._expansion()
+        for t, place, rank, scores in self._dual_rounds(task, order, expansion):
+            predicted = _kernels.multiclass_step(scores, rank, self.update == "uniform", coef)
+            losses.append(float(abs(predicted - rank)))
+            if coef[rank] != 0:
+                n_updates += 1
+                expansion.add(np.array([place]), coef[None, :].copy(), t)
+        self._keep(expansion)
+        return Rounds(np.array(losses), n_updates)
+
+    def _charge(self, task: LabelData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        if self.kernel is not None:
+            raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
+        shape = (len(self.classes_), self.n_features_in_)
+        u = np.asarray(ledger.comparator, dtype=np.float64)
+        if u.shape != shape or not np.isfinite(u).all():
+            raise ValueError(f"the comparator must be finite prototypes of shape {shape}.")
+        scores = np.asarray(task.X @ (u / max(float(np.linalg.norm(u)), 1e-300)).T)
+        rows = np.arange(len(task.ranks))
+        own = scores[rows, task.ranks].copy()
+        scores[rows, task.ranks] = -math.inf
+        ledger.keep_min("margin", (own - scores.max(axis=1)).min(initial=math.inf))
+        ledger.keep_max("radius", radius(task.X))
+        ledger.add("updates", rounds.n_updates)
+
+    def _guarantee(self, ledger: Ledger) -> Guarantee:
+        t = ledger.totals
+        margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
+        bound = multiclass_bound(max(margin, 0.0), t["radius"])
+        return replace(bound, terms={**bound.terms, "loss": t["updates"]})
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        k = len(self.classes_)
+        if self.kernel is None:
+            check_fitted_array(self, "coef_", (k, self.n_features_in_))
+            self._check_weights(k * self.n_features_in_)
+        else:
+            self._check_dual_state(k)

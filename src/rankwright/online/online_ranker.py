@@ -1,0 +1,169 @@
+"""Online gradient descent on any ranking loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.products import native_rows
+from rankwright.data.validation import Floats
+from rankwright.estimator import RankingData
+from rankwright.losses import Loss, from_name
+from rankwright.online.base import Ledger, Rounds
+from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.margins import check_comparator
+from rankwright.theory.perceptron import gradient_descent_bound
+
+Schedule: TypeAlias = Literal["constant", "sqrt", "inverse"]
+_POWERS = {"constant": 0.0, "sqrt": 0.5, "inverse": 1.0}
+
+
+class OnlineRanker(OnlineLinearRanker):
+    r"""Takes one gradient step for each query.
+
+    .. math::
+        w \leftarrow w - \eta_t X_q^\top \nabla_s L(X_q w, y_q)
+
+    For a convex loss and any comparator u, the sum of the losses is at most that of u plus what
+    :func:`~rankwright.theory.gradient_descent_bound` says.
+
+    Parameters
+    ----------
+    loss : str or Loss, default "xendcg"
+        :math:`L`: a name as for :class:`~rankwright.linear.LinearRanker`, or a loss of
+        :mod:`rankwright.losses` or your own. A loss that draws at random draws anew in each round.
+    eta : float, default 0.01
+        :math:`\eta`.
+    schedule : {"constant", "sqrt", "inverse"}, default "constant"
+        :math:`\eta_t = \eta`, :math:`\eta/\sqrt t` or :math:`\eta/t` in round t.
+    variant : {"last", "averaged", "voted"}, default "last"
+        Which weights predict: the last, their mean over the rounds, or the mean of their
+        directions.
+    n_epochs : int, default 1
+        Passes over the data in ``fit``.
+    shuffle : bool, default False
+        Take the queries in a random order, another in each pass.
+    random_state : int, optional
+        Seed of that order.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights that predict.
+    n_rounds_, n_updates_ : int
+        Queries so far, and those with a gradient that is not 0.
+    cumulative_loss_ : float
+        Sum of the losses of the queries, each before its step.
+
+    Examples
+    --------
+    >>> from rankwright.data import make_mslr_like
+    >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
+    >>> scale = train.X.std(axis=0)
+    >>> ranker = OnlineRanker("listnet", variant="averaged", n_epochs=3)
+    >>> ranker = ranker.fit(train.X / scale, train.y, train.qid)
+    >>> ranker.score(test.X / scale, test.y, test.qid) > 0.7
+    True
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "xendcg",
+        eta: float = 0.01,
+        *,
+        schedule: Schedule = "constant",
+        variant: Variant = "last",
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.eta = eta
+        self.schedule = schedule
+        self.variant = variant
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        from_name(self.loss)
+        check_variant(self.variant)
+        if not (math.isfinite(self.eta) and self.eta > 0):
+            raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
+        if self.schedule not in _POWERS:
+            raise ValueError(
+                f"schedule must be one of {', '.join(_POWERS)}, but is {self.schedule!r}."
+            )
+
+    def _prepare(self, data: RankingData) -> _Task:
+        return _Task(data, native_rows(data.X), from_name(self.loss))
+
+    def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
+        u = None if comparator is None else check_comparator(comparator, self.n_features_in_)
+        names = () if u is None else ("comparator", "distance", "gradient")
+        terms = {name: np.zeros(len(order)) for name in names}
+        losses, n_updates, t = np.empty(len(order)), 0, self.n_rounds_
+        with self._iterate() as iterate:
+            w = self.coef_ if self.variant == "last" else self.last_coef_
+            for i, q in enumerate(order.tolist()):
+                begin, end = (int(row) for row in task.data.groups.indptr[q : q + 2])
+                scores = task.rows.scores(begin, end, w)
+                if not np.isfinite(scores).all():
+                    raise ValueError(
+                        f"the weights overflow with eta = {self.eta:g}: scale the features, or "
+                        "take a smaller eta."
+                    )
+                losses[i], grad = task.value_and_grad(scores, q, t)
+                t += 1
+                eta = self.eta / t ** _POWERS[self.schedule]
+                before = None if u is None else w.copy()
+                if grad.any():
+                    n_updates += 1
+                    iterate.step(task.rows, begin, -eta * grad)
+                else:
+                    iterate.skip()
+                if u is not None:
+                    step = w - before
+                    terms["comparator"][i] = task.value_and_grad(
+                        task.rows.scores(begin, end, u), q, t - 1
+                    )[0]
+                    # |w_t - u|^2 - |w_{t+1} - u|^2, without cancellation
+                    terms["distance"][i] = (2 * (u - w) + step) @ step / (2 * eta)
+                    terms["gradient"][i] = step @ step / (2 * eta)
+        return Rounds(losses, n_updates, terms)
+
+    def _charge(self, task: _Task, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        if not getattr(task.loss, "convex", False):
+            raise ValueError(f"a guarantee needs a convex loss, but {task.loss!r} is not.")
+        for name, values in rounds.terms.items():
+            ledger.add(name, float(values.sum()))
+
+    def _guarantee(self, ledger: Ledger) -> Guarantee:
+        t = ledger.totals
+        bound = gradient_descent_bound(t["comparator"], t["distance"], t["gradient"])
+        return replace(bound, terms={**bound.terms, "loss": t["loss"]})
+
+
+@dataclass(frozen=True)
+class _Task:
+    data: RankingData
+    rows: _kernels.Rows
+    loss: Loss
+
+    def value_and_grad(self, scores: Floats, q: int, draw: int) -> tuple[float, Floats]:
+        """Return loss and gradient of one query; random losses know query and draw."""
+        groups = self.data.groups
+        y = self.data.y[groups.indptr[q] : groups.indptr[q + 1]]
+        ids = None if groups.ids is None else groups.ids[q : q + 1]
+        one = Groups(np.array([0, len(y)]), ids)
+        if not hasattr(self.loss, "prepare"):
+            value, grad = self.loss.value_and_grad(scores, y, one)
+            return float(value), np.asarray(grad, dtype=np.float64)
+        values, grad = self.loss.prepare(y, one, draw=draw, n_jobs=1).values_and_grad(scores)
+        return float(values[0]), grad

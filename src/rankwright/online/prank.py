@@ -1,0 +1,271 @@
+"""PRank: perceptron ranking with ordered thresholds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright import _kernels
+from rankwright.data.groups import Ints
+from rankwright.data.products import native_rows
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import check_fitted_array
+from rankwright.exceptions import DataError
+from rankwright.online.base import Ledger, Rounds
+from rankwright.online.dual import KernelLike, survival
+from rankwright.online.labels import LabelData, OnlineLabeler
+from rankwright.online.linear import Variant, check_variant
+from rankwright.theory.gradients import radius
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.margins import check_comparator, prank_margins
+from rankwright.theory.perceptron import prank_bound, prank_theorem2
+
+_CELLS = 1 << 21  # of the table of votes that is made at once
+_QUANTILES = 33  # margins that the bound tries
+
+
+class PRank(OnlineLabeler):
+    r"""A direction and ordered thresholds that share an ordered set of labels.
+
+    .. math::
+        \hat y = \min \{ r : w \cdot x - b_r < 0 \}, \qquad b_1 \le \dots \le b_{k-1},\;
+        b_k = \infty
+
+    After a wrong label, with :math:`y_r = -1` if :math:`y \le r` and +1 otherwise,
+
+    .. math::
+        \tau_r = y_r \,[(w \cdot x - b_r)\, y_r \le 0], \qquad
+        w \leftarrow w + \Bigl(\sum_r \tau_r\Bigr) x, \qquad b_r \leftarrow b_r - \tau_r.
+
+    The thresholds stay ordered, and if a unit vector :math:`(w^*, b^*)` separates the labels with
+    margin :math:`\gamma`, then :math:`\sum_t |\hat y_t - y_t| \le ((k - 1) R^2 + 1)/\gamma^2`.
+
+    Parameters
+    ----------
+    variant : {"last", "averaged", "voted"}, default "last"
+        What predicts: the last weights and thresholds, their mean over the rounds, or the median of
+        the labels that all of them predict, each weighted with the rounds that it survived. Votes
+        keep every document that led to an update.
+    classes : array-like, optional
+        All labels, worst first. By default the labels of the data, sorted.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
+        Kernel form: scores are sums over documents. None keeps weights.
+    gamma, degree, coef0
+        Of the kernel.
+    n_epochs : int, default 1
+        Passes over the data in ``fit``.
+    shuffle : bool, default False
+        Take the documents in a random order, another in each pass.
+    random_state : int, optional
+        Seed of that order.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_ranks,)
+        Labels, worst first.
+    coef_ : ndarray of shape (n_features,)
+        :math:`w`; absent with a kernel.
+    thresholds_ : ndarray of shape (n_ranks - 1,)
+        :math:`b`.
+    support_, dual_coef_, born_, taus_ : ndarray
+        With a kernel or votes: the documents that made updates, their coefficients, the rounds in
+        which they came, and their :math:`\tau`.
+    n_rounds_, n_updates_ : int
+        Documents so far, and those that led to an update.
+    cumulative_loss_ : float
+        Sum of :math:`|\hat y - y|` in labels, each before its update.
+
+    References
+    ----------
+    .. [1] Crammer & Singer, "Pranking with ranking", NIPS 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((500, 2))
+    >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
+    >>> PRank(variant="averaged", n_epochs=5).fit(X, y).score(X, y) > -0.1
+    True
+    """
+
+    def __init__(
+        self,
+        variant: Variant = "last",
+        *,
+        classes: ArrayLike | None = None,
+        kernel: KernelLike | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.variant = variant
+        self.classes = classes
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def decision_function(self, X: Any) -> Floats:
+        r"""Return the projections :math:`w \cdot x` that the thresholds cut."""
+        return super().decision_function(X)
+
+    def _scores(self, X: Matrix) -> Floats:
+        if self.kernel is None:
+            return np.asarray(X @ self.coef_, dtype=np.float64)
+        return self._dual_scores(X, self.dual_coef_ * self._shares()[:, None])[:, 0]
+
+    @property
+    def _keeps_support(self) -> bool:
+        return self.kernel is not None or self.variant == "voted"
+
+    def _shares(self) -> Floats:
+        if self.variant == "averaged":
+            return survival(self.born_, self.n_rounds_)
+        return np.ones(len(self.born_))
+
+    def _predict_ranks(self, X: Matrix) -> Ints:
+        if self.variant == "voted":
+            return self._voted_ranks(X)
+        scores = self._scores(X)
+        return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
+
+    def _voted_ranks(self, X: Matrix) -> Ints:
+        """Return weighted medians of what all weights and thresholds predict."""
+        kernel, k = self._kernel(), len(self.classes_)
+        history = np.vstack([np.zeros(k - 1), -np.cumsum(self.taus_, axis=0)])
+        ends = np.append(self.born_, self.n_rounds_ + 1)
+        weights = np.diff(np.append(1, ends)).astype(np.float64)  # rounds that each survived
+        ranks = np.empty(X.shape[0], dtype=np.int64)
+        size = max(1, _CELLS // len(weights))
+        for begin in range(0, X.shape[0], size):
+            part = X[begin : begin + size]
+            scores = np.zeros((part.shape[0], len(weights)))
+            if len(self.support_):
+                products = kernel(part, self.support_) * self.dual_coef_[:, 0]
+                np.cumsum(products, axis=1, out=scores[:, 1:])
+            votes = np.zeros((part.shape[0], k))
+            predicted = np.zeros(scores.shape, dtype=np.int64)
+            for r in range(k - 1):
+                predicted += scores >= history[:, r]
+            for r in range(k):
+                votes[:, r] = (predicted == r) @ weights
+            ranks[begin : begin + size] = (2 * np.cumsum(votes, 1) >= weights.sum()).argmax(1)
+        return ranks
+
+    def _check_params(self) -> None:
+        check_variant(self.variant)
+        if self.kernel is not None:
+            self._kernel()
+
+    def _begin(self, data: LabelData, whole: bool) -> None:
+        k = len(self.classes_)
+        self.thresholds_ = np.zeros(k - 1)
+        if self._keeps_support:
+            self._begin_dual(data.X, whole)
+            self.taus_ = np.empty((0, k - 1))
+        if self.kernel is None:
+            self._begin_weights(data.X.shape[1] + k - 1)
+
+    def _publish(self, weights: Floats) -> None:
+        d = self.n_features_in_
+        self.coef_, self.thresholds_ = weights[:d], weights[d:]
+
+    def _learn(self, task: LabelData, order: Ints, comparator: Any) -> Rounds:
+        if self.kernel is not None:
+            return self._learn_dual(task, order)
+        losses = np.empty(len(order))
+        taus = np.empty((len(order), len(self.classes_) - 1), dtype=np.int8)
+        with self._iterate() as iterate:
+            n_updates = _kernels.prank(
+                native_rows(task.X), task.ranks, order, iterate, losses, taus
+            )
+        if self.variant == "voted":
+            wrong = np.flatnonzero(losses)
+            points = self._kernel().points(task.X, order[wrong], None)
+            self._remember(points, taus[wrong].astype(np.float64), self.n_rounds_ + 1 + wrong)
+        return Rounds(losses, n_updates)
+
+    def _remember(self, points: Any, taus: Floats, born: Ints) -> None:
+        self.support_ = np.concatenate([self.support_, points])
+        self.dual_coef_ = np.concatenate([self.dual_coef_, taus.sum(axis=1, keepdims=True)])
+        self.born_ = np.concatenate([self.born_, born])
+        self.taus_ = np.concatenate([self.taus_, taus])
+
+    def _learn_dual(self, task: LabelData, order: Ints) -> Rounds:
+        b = -self.taus_.sum(axis=0)
+        losses, taus = [], [self.taus_]
+        tau = np.empty(len(b), dtype=np.int8)
+        expansion = self._expansion()
+        for t, place, rank, scores in self._dual_rounds(task, order, expansion):
+            predicted = _kernels.prank_step(float(scores[0]), rank, b, tau)
+            losses.append(float(abs(predicted - rank)))
+            if predicted != rank:
+                step = tau.astype(np.float64)
+                b -= step
+                taus.append(step[None, :])
+                expansion.add(np.array([place]), np.array([[step.sum()]]), t)
+        self._keep(expansion)
+        self.taus_ = np.concatenate(taus)
+        end = self.n_rounds_ + len(order)
+        shares = survival(self.born_, end) if self.variant == "averaged" else 1.0
+        self.thresholds_ = -(self.taus_ * np.reshape(shares, (-1, 1))).sum(axis=0)
+        return Rounds(np.array(losses), len(taus) - 1)
+
+    def _charge(self, task: LabelData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        if self.kernel is not None:
+            raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
+        d, k = self.n_features_in_, len(self.classes_)
+        u = check_comparator(ledger.comparator, d + k - 1)
+        u = u / max(float(np.linalg.norm(u)), 1e-300)
+        margins = prank_margins(task.X @ u[:d], task.ranks, u[d:])
+        ledger.keep_max("radius", radius(task.X))
+        ledger.keep_min("margin", margins.min(initial=math.inf))
+        # D(gamma) for some margins; which of them is best is seen later.
+        for gamma in self._margins_to_try(ledger, margins):
+            hinges = np.maximum(0, gamma - margins[order[rounds.losses > 0]])
+            ledger.add(f"D {gamma!r}", hinges.sum())
+
+    def _margins_to_try(self, ledger: Ledger, margins: Floats) -> list[float]:
+        known = [float(name[2:]) for name in ledger.totals if name.startswith("D ")]
+        if known or margins.size == 0:
+            return known
+        positive = margins[margins > 0]
+        if len(positive) == 0:
+            return []
+        tried = np.unique(np.quantile(positive, np.linspace(0, 1, _QUANTILES)))
+        return [float(gamma) for gamma in tried]
+
+    def _guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the best of the bounds that hold."""
+        t, k = ledger.totals, len(self.classes_)
+        margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
+        r = t["radius"]
+        bounds = [prank_bound(max(margin, 0.0), r, k), prank_theorem2(max(margin, 0.0), r, k)]
+        for name, total in t.items():
+            if name.startswith("D "):
+                bounds.append(prank_bound(float(name[2:]), r, k, total))
+        best = min(bounds, key=float)
+        return replace(best, terms={**best.terms, "loss": t["loss"]})
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        k = len(self.classes_)
+        check_fitted_array(self, "thresholds_", (k - 1,))
+        if (np.diff(self.thresholds_) < 0).any():
+            raise DataError("thresholds_ must not decrease.")
+        if self.kernel is None:
+            check_fitted_array(self, "coef_", (self.n_features_in_,))
+            self._check_weights(self.n_features_in_ + k - 1)
+        if self._keeps_support:
+            self._check_dual_state(1)
+            check_fitted_array(self, "taus_", (len(self.support_), k - 1))

@@ -1,0 +1,205 @@
+"""Widrow-Hoff regression on labels, a comparator of PRank."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright import _kernels
+from rankwright.data.groups import Ints
+from rankwright.data.products import native_rows
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import check_fitted_array
+from rankwright.exceptions import DataError
+from rankwright.online.base import Ledger, Rounds
+from rankwright.online.dual import KernelLike, survival
+from rankwright.online.labels import LabelData, OnlineLabeler
+from rankwright.online.linear import Variant
+from rankwright.theory.gradients import radius
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.margins import check_comparator
+from rankwright.theory.perceptron import widrow_hoff_bound
+
+
+class WidrowHoff(OnlineLabeler):
+    r"""Online least squares on the ranks 1..k of the labels, rounded and clipped.
+
+    .. math::
+        w \leftarrow w + \eta\, (y - w \cdot x)\, x, \qquad
+        \hat y = \mathrm{clip}(\mathrm{round}(w \cdot x), 1, k)
+
+    There is no intercept: append a column of ones, or use a kernel that has a constant.
+
+    Parameters
+    ----------
+    eta : float, optional
+        :math:`\eta`. By default :math:`1/(2 R^2)`, R being the length of the longest document so
+        far. How well it does against PRank depends on it (R6).
+    variant : {"last", "averaged"}, default "last"
+        Which weights predict: the last, or their mean over the rounds.
+    classes, kernel, gamma, degree, coef0, n_epochs, shuffle, random_state
+        As for :class:`PRank`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_ranks,)
+        Labels, worst first.
+    coef_ : ndarray of shape (n_features,)
+        :math:`w`; absent with a kernel.
+    support_, dual_coef_, born_ : ndarray
+        With a kernel: documents, their coefficients, and the rounds in which they came.
+    squared_radius_ : float
+        :math:`R^2`, where the step needs it.
+    n_rounds_, n_updates_ : int
+        Documents so far, and those that led to an update.
+    cumulative_loss_ : float
+        Sum of :math:`|\hat y - y|` in labels, each before its update.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((500, 2))
+    >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
+    >>> WidrowHoff(n_epochs=5).fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.3
+    True
+    """  # noqa: E501
+
+    def __init__(
+        self,
+        eta: float | None = None,
+        *,
+        variant: Variant = "last",
+        classes: ArrayLike | None = None,
+        kernel: KernelLike | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.eta = eta
+        self.variant = variant
+        self.classes = classes
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the ranks 1..k before rounding."""
+        return super().decision_function(X)
+
+    def _scores(self, X: Matrix) -> Floats:
+        if self.kernel is None:
+            return np.asarray(X @ self.coef_, dtype=np.float64)
+        coef = self.dual_coef_
+        if self.variant == "averaged":
+            coef = coef * survival(self.born_, self.n_rounds_)[:, None]
+        return self._dual_scores(X, coef)[:, 0]
+
+    def _predict_ranks(self, X: Matrix) -> Ints:
+        k = len(self.classes_)
+        nearest = np.floor(self._scores(X) + 0.5)
+        return (np.clip(nearest, 1, k) - 1).astype(np.int64)
+
+    def _check_params(self) -> None:
+        check_mean(self.variant)
+        if self.eta is not None and not (math.isfinite(self.eta) and self.eta > 0):
+            raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
+        if self.kernel is not None:
+            self._kernel()
+
+    def _begin(self, data: LabelData, whole: bool) -> None:
+        self.squared_radius_ = 0.0
+        if self.kernel is None:
+            self._begin_weights(data.X.shape[1])
+        else:
+            self._begin_dual(data.X, whole)
+
+    def _publish(self, weights: Floats) -> None:
+        self.coef_ = weights
+
+    def _learn(self, task: LabelData, order: Ints, comparator: Any) -> Rounds:
+        if self.kernel is not None:
+            return self._learn_dual(task, order)
+        losses, errors = np.empty(len(order)), np.empty(len(order))
+        with self._iterate() as iterate:
+            try:
+                n_updates, self.squared_radius_ = _kernels.widrow_hoff(
+                    native_rows(task.X),
+                    task.ranks,
+                    len(self.classes_),
+                    order,
+                    self.eta or 0.0,
+                    self.squared_radius_,
+                    iterate,
+                    losses,
+                    errors,
+                )
+            except OverflowError:
+                raise ValueError(self._too_long(radius(task.X))) from None
+        return Rounds(losses, n_updates, {"squared_errors": errors**2})
+
+    def _learn_dual(self, task: LabelData, order: Ints) -> Rounds:
+        k, losses, n_updates, square = len(self.classes_), [], 0, self.squared_radius_
+        expansion = self._expansion()
+        for t, place, rank, scores in self._dual_rounds(task, order, expansion):
+            p = float(scores[0])
+            if not abs(p) < 1e100:
+                raise ValueError(self._too_long(math.sqrt(square)))
+            losses.append(abs(min(max(math.floor(p + 0.5), 1), k) - 1 - rank))
+            square = max(square, float(expansion.squared_norm(place)))
+            eta = self.eta if self.eta is not None else (0.5 / square if square > 0 else 0.0)
+            if p != rank + 1:
+                n_updates += 1
+                expansion.add(np.array([place]), np.array([[eta * (rank + 1 - p)]]), t)
+        self._keep(expansion)
+        self.squared_radius_ = square
+        return Rounds(np.array(losses, dtype=np.float64), n_updates)
+
+    def _too_long(self, longest: float) -> str:
+        return (
+            f"the weights overflow with eta = {self.eta:g}: it must be below 2/R^2, and the "
+            f"longest document has R = {longest:.4g}. Scale the features, or use eta=None."
+        )
+
+    def _charge(self, task: LabelData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        if self.kernel is not None or self.eta is None:
+            raise ValueError("a guarantee needs weights and a fixed step: use kernel=None and eta.")
+        u = check_comparator(ledger.comparator, self.n_features_in_)
+        errors = (task.ranks + 1 - task.X @ u)[order]
+        ledger.add("comparator", (errors**2).sum())
+        # What is bounded are the squared errors.
+        ledger.add("squared_errors", rounds.terms["squared_errors"].sum())
+        ledger.keep_max("radius", radius(task.X))
+
+    def _guarantee(self, ledger: Ledger) -> Guarantee:
+        t = ledger.totals
+        length = float(np.linalg.norm(np.asarray(ledger.comparator, dtype=np.float64)))
+        eta = 0.0 if self.eta is None else self.eta
+        bound = widrow_hoff_bound(length, t["radius"], eta, t["comparator"])
+        return replace(bound, terms={**bound.terms, "loss": t["squared_errors"]})
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if type(getattr(self, "squared_radius_", None)) is not float:
+            raise DataError("squared_radius_ must be a number.")
+        if self.kernel is None:
+            check_fitted_array(self, "coef_", (self.n_features_in_,))
+            self._check_weights(self.n_features_in_)
+        else:
+            self._check_dual_state(1)
+
+
+def check_mean(variant: str) -> None:
+    """Raise unless the variant is one of those without votes."""
+    if variant not in ("last", "averaged"):
+        raise ValueError(f"variant must be one of last, averaged, but is {variant!r}.")

@@ -1,0 +1,213 @@
+"""Coordinate descent that lets in a few features at a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rankwright.data.groups import Ints
+from rankwright.data.validation import Floats
+from rankwright.losses.domination import PreparedDomination
+from rankwright.solvers.coordinate_descent import Step, _descent, _margins
+from rankwright.solvers.solution import Callback, Objective, Progress, Solution
+
+# Near the optimum a violation still shows where the objective has no digits left to show a gain.
+_MOST_IDLE_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Induction(Solution):
+    """The result of feature induction.
+
+    Attributes
+    ----------
+    selected : ndarray of int
+        Features with a weight that is not 0, in the order in which they were let in.
+    n_updates : int
+        Weights that were moved, over all sweeps.
+    """
+
+    selected: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_updates: int = 0
+
+
+def feature_induction(
+    objective: Objective,
+    start: Floats,
+    *,
+    n_induced: int | None = None,
+    step: Step = "newton",
+    tol: float = 1e-6,
+    min_decrease: float = 0.0,
+    max_iter: int = 1000,
+    max_updates: int | None = None,
+    callback: Callback | None = None,
+) -> Induction:
+    r"""Minimise over a set of features that grows by the most promising ones.
+
+    One round looks at every feature that is not in the set, and lets in those whose best move
+    lowers the objective most for certain: with g its derivative, h the majoriser of the loss along
+    it (see :func:`~rankwright.solvers.coordinate_descent.coordinate_descent`) and
+    :math:`\Omega` the penalty,
+
+    .. math::
+        \max_d \; -\bigl(g d + h(d) + \Omega(w + d e_r) - \Omega(w)\bigr) > 0.
+
+    Then the weights of the set are trained until they are optimal. It ends when no feature is left
+    that violates the optimality conditions, so that the result is the optimum over all features; or
+    earlier, by one of the limits. The objective never rises.
+
+    Parameters
+    ----------
+    objective : Objective
+        What to minimise; its loss must be one that coordinate descent takes.
+    start : ndarray of shape (n_features,)
+        First weights; features with one are in the set from the start.
+    n_induced : int, optional
+        Features to let in per round; None is all that promise something.
+    step : {"newton", "range", "thesis"}
+        The majoriser.
+    tol : float
+        A feature violates the conditions if it does by more than ``tol`` times the loss's largest
+        derivative at weights 0.
+    min_decrease : float
+        Also end a round of training when a sweep lowers the objective by less than this share of
+        what the first sweep did, and let in no feature that promises less than this share of what
+        the first one promised.
+    max_iter : int
+        Sweeps of one round.
+    max_updates : int, optional
+        Moves of one weight, over all sweeps.
+    callback : callable, optional
+        Called with :class:`Progress` after each sweep.
+    """
+    if n_induced is not None and n_induced < 1:
+        raise ValueError(f"n_induced must be a positive integer or None, but is {n_induced!r}.")
+    if not 0 <= min_decrease < 1:
+        raise ValueError(f"min_decrease must lie from 0 to below 1, but is {min_decrease!r}.")
+    if max_updates is not None and max_updates < 0:
+        raise ValueError(f"max_updates must be at least 0 or None, but is {max_updates!r}.")
+    run = _Run(objective, start, step, tol, min_decrease, max_iter, max_updates, callback)
+    stop = ""
+    while not stop:
+        new = run.most_promising(n_induced)
+        if run.n_iter > 0 or len(run.chosen) == 0:  # else first train what the start has
+            run.let_in(new)
+        if run.violation <= run.enough:
+            stop = "converged"
+        elif not run.goes_on:
+            stop = "small_decrease"
+        else:
+            # All at once is no reason to train long what another feature may make useless.
+            hasty = n_induced is None and objective.penalty.l1 > 0
+            stop = run.train(max(run.enough, 0.1 * run.violation) if hasty else run.enough)
+    return run.solution(stop)
+
+
+class _Run:
+    """Weights, the features that are in, and what was used up of the limits."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Floats,
+        step: Step,
+        tol: float,
+        min_decrease: float,
+        max_iter: int,
+        max_updates: int | None,
+        callback: Callback | None,
+    ) -> None:
+        self.objective, self.callback = objective, callback
+        self.min_decrease, self.max_iter = min_decrease, max_iter
+        self.max_updates = math.inf if max_updates is None else max_updates
+        self.w = start.astype(np.float64).copy()
+        self.descent = _descent(objective, step)
+        self.enough = objective.enough(tol)
+        self.chosen: Ints = np.flatnonzero(self.w)
+        self.order: dict[int, None] = dict.fromkeys(self.chosen.tolist())
+        self.n_iter = self.n_updates = self.n_idle = 0
+        self.first_promise = self.first_gain = 0.0
+        self.violation, self.goes_on = math.inf, True
+        self.scores = objective.scores(self.w)
+        self.history = [self._value()]
+
+    def _value(self) -> float:
+        loss, self.slope = self.objective.loss_and_slope(self.scores)
+        return loss + self.objective.penalty.value(self.w)
+
+    def most_promising(self, n: int | None) -> Ints:
+        """Return the features outside that promise most, at most n of them."""
+        decrease, violation = np.empty(len(self.w)), np.empty(len(self.w))
+        penalty = self.objective.penalty
+        self.descent.start(_margins(self.objective, self.scores))
+        self.descent.promises(
+            np.arange(len(self.w)), penalty.l1, penalty.l2, self.w, decrease, violation
+        )
+        self.violation = float(violation.max(initial=0.0))
+        outside = violation > self.enough
+        outside[self.chosen] = False
+        if not self.first_promise:
+            self.first_promise = float(decrease.max(where=outside, initial=0.0))
+        outside &= decrease > self.min_decrease * self.first_promise
+        candidates = np.flatnonzero(outside)
+        # Nobody new: on with those inside, unless it was their small gain that ended the training.
+        self.goes_on = len(candidates) > 0 or self.min_decrease == 0
+        if n is None or len(candidates) <= n:
+            return candidates
+        # Of those that promise the same, the first.
+        return candidates[np.argsort(-decrease[candidates], kind="stable")[:n]]
+
+    def let_in(self, new: Ints) -> None:
+        self.chosen = np.append(self.chosen, new)
+        self.order |= dict.fromkeys(new.tolist())
+
+    def train(self, enough: float) -> str:
+        """Sweep over the chosen features until they are optimal; return why all must stop."""
+        before = self.history[-1]
+        for _ in range(self.max_iter):
+            if self.n_updates >= self.max_updates:
+                return "max_updates"
+            violation = self._sweep()
+            gain = self.history[-2] - self.history[-1]
+            self.first_gain = self.first_gain or gain
+            if violation <= enough or gain < self.min_decrease * self.first_gain:
+                self.n_idle = 0 if self.history[-1] < before else self.n_idle + 1
+                return "" if self.n_idle < _MOST_IDLE_ROUNDS else "stalled"
+            if self.objective.penalty.l1 > 0:
+                # One that is back at 0 and should not be is found by the next look at all.
+                self.chosen = self.chosen[self.w[self.chosen] != 0]
+        return "max_iter"
+
+    def _sweep(self) -> float:
+        penalty = self.objective.penalty
+        left = self.max_updates - self.n_updates
+        chosen = self.chosen if len(self.chosen) <= left else self.chosen[: int(left)]
+        self.descent.start(_margins(self.objective, self.scores))
+        violation, n_moved = self.descent.sweep(chosen, penalty.l1, penalty.l2, self.w)
+        self.n_iter += 1
+        self.n_updates += n_moved
+        self.scores = self._scores()
+        self.history.append(self._value())
+        if self.callback:
+            n_features = int(np.count_nonzero(self.w))
+            self.callback(Progress(self.n_iter, self.history[-1], violation, n_features))
+        return violation
+
+    def _scores(self) -> Floats:
+        """Return the descent's scores: in float64, whatever the features are in."""
+        loss, margins = self.objective.prepared, self.descent.scores()
+        shift = loss.shift if isinstance(loss, PreparedDomination) else None
+        return margins if shift is None else margins + shift
+
+    def solution(self, stop: str) -> Induction:
+        w, penalty = self.w, self.objective.penalty
+        gradient = self.objective.gradient(self.slope)
+        violation = float(penalty.violation(w, gradient).max(initial=0.0))
+        selected = np.array([r for r in self.order if w[r] != 0], dtype=np.int64)
+        gap = self.objective.gap(w, gradient)
+        return Induction(
+            w, self.history, violation, gap, self.n_iter, stop, selected, self.n_updates
+        )
