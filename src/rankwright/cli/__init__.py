@@ -18,6 +18,7 @@ from rankwright.cli import (
     datasets,
     evaluate,
     info,
+    noise_study,
     predict,
     simulate,
     train,
@@ -51,6 +52,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("bounds")(bounds.bounds)
 app.command("simulate")(simulate.simulate)
+app.command("noise-study")(noise_study.noise_study)
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -4,6 +4,7 @@ from rankwright.data.benchmarks import BENCHMARKS, find_benchmark
 from rankwright.data.catalogue import Benchmark, data_folder
 from rankwright.data.click_models import Cascade, ClickModel, PositionBased, UserBrowsing
 from rankwright.data.clicks import ClickLog, simulate_clicks
+from rankwright.data.corruptions import Augmentation, Clicks, Corruption, LabelNoise
 from rankwright.data.dataset import Dataset
 from rankwright.data.doctor import Description, Finding
 from rankwright.data.download import fetch
@@ -17,14 +18,18 @@ from rankwright.data.synthetic import make_mslr_like
 
 __all__ = [
     "BENCHMARKS",
+    "Augmentation",
     "Benchmark",
     "Cascade",
     "ClickLog",
     "ClickModel",
+    "Clicks",
+    "Corruption",
     "Dataset",
     "Description",
     "Finding",
     "Groups",
+    "LabelNoise",
     "PositionBased",
     "UserBrowsing",
     "augment",

@@ -6,17 +6,23 @@ from rankwright.evaluation.comparison import Comparison, Failure, Standing
 from rankwright.evaluation.folds import Fold, read_folds, rotate, split
 from rankwright.evaluation.lineup import Entry, lineup, read_lineup
 from rankwright.evaluation.measure import Evaluation, Result, evaluate
+from rankwright.evaluation.noise_record import Fit
+from rankwright.evaluation.noise_results import Difference, NoiseStudy
+from rankwright.evaluation.noise_study import noise_study
 from rankwright.evaluation.search import Choice, Range
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 
 __all__ = [
     "Choice",
     "Comparison",
+    "Difference",
     "Entry",
     "Evaluation",
     "Event",
     "Failure",
+    "Fit",
     "Fold",
+    "NoiseStudy",
     "PairedComparison",
     "Range",
     "Result",
@@ -26,6 +32,7 @@ __all__ = [
     "compare_pairs",
     "evaluate",
     "lineup",
+    "noise_study",
     "read_folds",
     "read_lineup",
     "rotate",

@@ -1,0 +1,205 @@
+"""``rankwright noise-study``: how rankers behave as the training data gets worse."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwright.cli.simulate import Noise
+from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, print_table, read_dataset
+
+if TYPE_CHECKING:
+    from rankwright.evaluation import Fit, NoiseStudy
+    from rankwright.evaluation.noise_study import Callback
+
+
+def noise_study(
+    data: DataFile,
+    noise: Annotated[Noise, typer.Option(help="What happens to the training data.")] = Noise.labels,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Names with commas, or NAME:PARAM=VALUE;... of any model; the first is the "
+            "reference."
+        ),
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="Levels with commas; by default those of the noise.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Splits and corruptions, at least 2.")] = 5,
+    metric: Annotated[str, typer.Option("--metric", "-m", help="What to measure.")] = "ndcg@5",
+    seed: Annotated[int, typer.Option(help="Seed of splits and corruptions.")] = 0,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="Folder for tables and the plot.")
+    ] = "noise-study",
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+    jobs: Jobs = None,
+) -> None:
+    """Corrupt the training data more and more, and measure rankers on data that is as it was.
+
+    Run again with the same --out, it does only what is missing.
+    """
+    from rankwright.data.files import write_atomically
+    from rankwright.evaluation.noise_study import noise_study as run
+    from rankwright.metrics import parse
+
+    parse(metric)  # before the long reading
+    rankers = make_rankers(models, jobs)
+    swept = None if levels is None else _levels(levels)
+    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with progress_bar() as callback:
+        study = run(
+            dataset,
+            noise.value,
+            rankers,
+            levels=swept,
+            n_trials=trials,
+            metric=metric,
+            random_state=seed,
+            path=folder / "fits.csv",
+            callback=callback,
+        )
+    with write_atomically(folder / f"{noise.value}.csv") as file:
+        file.write(study.to_csv().encode())
+    files = [f"{noise.value}.csv", *_draw(study, folder / f"{noise.value}.svg")]
+    if as_json:
+        typer.echo(json.dumps(_facts(study), indent=2))
+    else:
+        _print(study)
+    typer.echo(f"{out}: fits.csv, {', '.join(files)}", err=True)
+
+
+def make_rankers(texts: list[str] | None, jobs: int | None) -> dict[str, Any]:
+    """Return unfitted models from names, or from ``MODEL:PARAM=VALUE;PARAM=VALUE``."""
+    from rankwright.cli.train import DEFAULTS, parse_params
+    from rankwright.evaluation.noise_study import DEFAULT_MODELS, default_models
+    from rankwright.models import make_model
+
+    rankers: dict[str, Any] = {}
+    for text in [part.strip() for given in texts or DEFAULT_MODELS for part in given.split(",")]:
+        if text in DEFAULT_MODELS:
+            rankers |= default_models([text])
+        else:
+            name, _, params = text.partition(":")
+            given = parse_params(params.split(";") if params else [])
+            rankers[text] = make_model(name, **DEFAULTS.get(name, {}) | given)
+    for ranker in rankers.values():
+        if jobs is not None and "n_jobs" in ranker.get_params():
+            ranker.set_params(n_jobs=jobs)
+        if hasattr(ranker, "_check_params"):
+            ranker._check_params()
+    return rankers
+
+
+def _levels(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--levels must be numbers with commas between, but is {text!r}."
+        ) from None
+
+
+def _draw(study: NoiseStudy, path: Path) -> list[str]:
+    """Draw the curves, if the packages for it are there."""
+    from rankwright.evaluation.charts import save_chart
+
+    try:
+        save_chart(study.chart(), path)
+    except ImportError as error:
+        typer.echo(f"rankwright: warning: no plot: {error}", err=True)
+        return []
+    return [path.name]
+
+
+def _facts(study: NoiseStudy) -> dict[str, Any]:
+    return {
+        "noise": study.corruption.name,
+        "metric": str(study.metric),
+        "trials": study.n_trials,
+        "levels": list(study.levels),
+        "models": {
+            model: dict(
+                zip(("mean", "low", "high"), (v.tolist() for v in study.curve(model)), strict=True)
+            )
+            for model in study.models
+        },
+        "differences": [
+            {"level": d.level, "a": d.a, "b": d.b, "mean": d.mean, "low": d.low, "high": d.high}
+            | {"p": d.p, "p_holm": d.p_holm}
+            for d in study.differences()
+        ],
+    }
+
+
+def _print(study: NoiseStudy) -> None:
+    levels = [f"{level:g}" for level in study.levels]
+    rows = [[model, *(f"{v:.4f}" for v in study.curve(model)[0])] for model in study.models]
+    typer.echo(f"{study.metric} on test queries, mean of {study.n_trials} trials")
+    typer.echo(f"by {study.corruption.level}:")
+    print_table(["model", *levels], rows)
+    if len(study.models) < 2:
+        return
+    typer.echo(f"\n{study.models[0]} minus the others, with 95 % intervals over trials")
+    typer.echo("(* where p < 0.05, corrected for all of them):")
+    differences = {(d.b, d.level): d for d in study.differences()}
+    rows = [
+        [other, *(_difference(differences[other, level]) for level in study.levels)]
+        for other in study.models[1:]
+    ]
+    print_table(["model", *levels], rows)
+
+
+def _difference(d: Any) -> str:
+    star = "*" if d.significant else ""
+    return f"{d.mean:+.4f} ±{d.high - d.mean:.4f}{star}"
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callback]:
+    """Show how a study goes on: a bar on a terminal, a line for each fit when piped."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = [
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        ]
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task("Fitting", total=None)
+
+            def show_bar(fit: Fit, done: int, total: int) -> None:
+                text = f"trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f}"
+                bar.update(task, completed=done, total=total, description=text)
+
+            yield show_bar
+        return
+
+    def show_line(fit: Fit, done: int, total: int) -> None:
+        how = "kept" if fit.kept else f"{fit.seconds:.1f} s"
+        typer.echo(
+            f"{done}/{total} trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f} "
+            f"({how})",
+            err=True,
+        )
+
+    yield show_line

@@ -1,0 +1,138 @@
+"""Curves of rankers over levels of noise, and their differences.
+
+Intervals and p-values are over trials, by Student's t; differences are paired by trial. Trials
+share queries, so the intervals are somewhat too short for other queries of the same kind.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from rankwright.data.corruptions import Corruption
+from rankwright.data.validation import Floats
+from rankwright.evaluation.significance import holm, t_test
+from rankwright.metrics.metric import Metric
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two models at one level; ``mean`` is that of ``a`` minus ``b`` over trials."""
+
+    level: float
+    a: str
+    b: str
+    mean: float
+    low: float
+    high: float
+    p: float
+    p_holm: float  # corrected for all levels and pairs of the study
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p-value is below 0.05."""
+        return self.p_holm < 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseStudy:
+    """What came of a study.
+
+    Attributes
+    ----------
+    corruption : Corruption
+        What was swept.
+    metric : Metric
+        What was measured.
+    models : tuple of str
+        Names, in the order of ``values``.
+    levels : tuple of float
+        Levels, in the order of ``values``.
+    values : ndarray of shape (n_models, n_levels, n_trials)
+        Mean of the metric over the test queries.
+    """
+
+    corruption: Corruption
+    metric: Metric
+    models: tuple[str, ...]
+    levels: tuple[float, ...]
+    values: Floats
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials."""
+        return int(self.values.shape[2])
+
+    def curve(self, model: str) -> tuple[Floats, Floats, Floats]:
+        """Return the means of a model by level, and the ends of their 95 % intervals."""
+        return _intervals(self.values[self.models.index(model)])
+
+    def differences(self, reference: str | None = None) -> list[Difference]:
+        """Return the differences of a model (the first by default) and each other, by level."""
+        a = self.models[0] if reference is None else reference
+        first = self.values[self.models.index(a)]
+        found = []
+        for b, values in zip(self.models, self.values, strict=True):
+            if b == a:
+                continue
+            mean, low, high = _intervals(first - values)
+            for i, level in enumerate(self.levels):
+                p = t_test((first - values)[i])
+                found.append((level, a, b, float(mean[i]), float(low[i]), float(high[i]), p))
+        corrected = holm([row[-1] for row in found]).tolist()
+        return [Difference(*row, p) for row, p in zip(found, corrected, strict=True)]
+
+    def to_csv(self) -> str:
+        """Return a table: a row for each level and model, with its distance from the first."""
+        distances = {(d.level, d.b): d for d in self.differences()}
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        own = ["noise", "level", "model", "metric", "trials", "mean", "low", "high"]
+        writer.writerow([*own, "first_minus_this", "difference_low", "difference_high", "p_holm"])
+        for model in self.models:
+            for level, *numbers in zip(self.levels, *self.curve(model), strict=True):
+                row = [self.corruption.name, level, model, str(self.metric), self.n_trials]
+                row += [f"{number:.6f}" for number in numbers]
+                d = distances.get((level, model))
+                if d is not None:
+                    row += [f"{v:.6f}" for v in (d.mean, d.low, d.high)] + [f"{d.p_holm:.4g}"]
+                writer.writerow(row + [""] * (12 - len(row)))
+        return out.getvalue()
+
+    def chart(self) -> Any:
+        """Draw the metric against the level, and below it the differences; needs the extra report.
+
+        The result goes to :func:`rankwright.evaluation.charts.save_chart`.
+        """
+        from rankwright.evaluation.charts import Series, line_chart, small_multiples
+
+        # Bands only below: trials differ more than models do, and the differences are paired.
+        curves = {m: Series(self.levels, self.curve(m)[0]) for m in self.models}
+        title = f"{self.metric} on test queries"
+        panels = {
+            title: line_chart(curves, x=self.corruption.level, y=str(self.metric), points=True)
+        }
+        if len(self.models) > 1:
+            # The first model is its own zero line, so that both panels have the same colours.
+            below = {self.models[0]: Series(self.levels, [0.0] * len(self.levels))}
+            for other in self.models[1:]:
+                rows = [d for d in self.differences() if d.b == other]
+                columns = zip(*((d.mean, d.low, d.high) for d in rows), strict=True)
+                below[other] = Series(self.levels, *columns)
+            panels[f"{self.models[0]} minus the others"] = line_chart(
+                below, x=self.corruption.level, y="difference", points=True, height=180
+            )
+        return small_multiples(panels, columns=1)
+
+
+def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return means over the last axis and the ends of their 95 % intervals by Student's t."""
+    from scipy.special import stdtrit
+
+    n = values.shape[-1]
+    mean = values.mean(axis=-1)
+    half = stdtrit(n - 1, 0.975) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    return mean, mean - half, mean + half

@@ -1,0 +1,108 @@
+"""``rankwright noise-study``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankwright as rw
+from rankwright import cli
+from rankwright.data import make_mslr_like
+from rankwright.evaluation import noise_study
+
+Cli = Callable[..., tuple[int, str, str]]
+MODELS = "linear-xendcg,linear:loss=listnet;alpha=0.1"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    rw.write_letor(make_mslr_like(n_queries=40, n_features=6, mean_docs=10), "data.txt")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rankwright", "noise-study", "data.txt", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_it_is_the_same_as_python_and_goes_on(run: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    arguments = ["--models", MODELS, "--levels", "0,.5", "--trials", "2", "-o", "out", "-j", "1"]
+    code, out, err = run(*arguments, "--json")
+    assert code == 0
+    facts = json.loads(out)
+    rankers = {
+        "linear-xendcg": rw.LinearRanker("xendcg", standardize=True),
+        "other": rw.LinearRanker("listnet", alpha=0.1, standardize=True),
+    }
+    study = noise_study(rw.read("data.txt"), "labels", rankers, levels=[0, 0.5], n_trials=2)
+    means = [facts["models"][name]["mean"] for name in MODELS.split(",")]
+    np.testing.assert_allclose(means, study.values.mean(axis=2), rtol=1e-12)
+    assert facts["differences"][1]["mean"] == pytest.approx(study.differences()[1].mean)
+    lines = err.splitlines()
+    assert len(lines) == 9
+    assert lines[0].startswith("1/8 trial 0, level 0: linear-xendcg ")
+    assert lines[-1] == "out: fits.csv, labels.csv, labels.svg"
+    assert len(list(csv.DictReader((tmp_path / "out/labels.csv").read_text().splitlines()))) == 4
+    assert (tmp_path / "out/labels.svg").stat().st_size > 1000
+
+    code, out, err = run(*arguments)
+    assert code == 0
+    assert sum(line.endswith("(kept)") for line in err.splitlines()) == 8
+    lines = out.splitlines()
+    assert lines[0] == "ndcg@5 on test queries, mean of 2 trials"
+    assert lines[2].split() == ["model", "0", "0.5"]
+    assert lines[3].split() == ["linear-xendcg", *(f"{v:.4f}" for v in study.values[0].mean(1))]
+    assert "linear-xendcg minus the others, with 95 % intervals over trials" in lines
+    # More noise of another kind goes into the same folder.
+    code, _, err = run(*arguments, "--noise", "cascade")
+    assert code == 0
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "cascade.csv",
+        "cascade.svg",
+        "fits.csv",
+        "labels.csv",
+        "labels.svg",
+    ]
+
+
+def test_without_the_packages_for_plots_there_is_a_warning(
+    run: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    code, _, err = run("--models", "linear-xendcg", "--levels", "0", "--trials", "2", "-o", "out")
+    assert code == 0
+    assert "rankwright: warning: no plot: charts need the package altair" in err
+    assert not (tmp_path / "out/labels.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--models", "nix"], "model must be one of linear, "),
+        (["--models", "linear:loss"], "--param must be NAME=VALUE, but is 'loss'."),
+        (["--models", "linear:alpha=-1"], "alpha must be"),
+        (["--levels", "a"], "--levels must be numbers with commas between, but is 'a'."),
+        (["--metric", "nix"], "there is no metric 'nix'."),
+        (["--trials", "1"], "n_trials must be an integer of at least 2, but is 1."),
+        (["--levels", "7"], "share must be a number from 0 to 1, but is 7.0."),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], message: str, run: Cli, tmp_path: Path
+) -> None:
+    defaults = [] if "--models" in arguments else ["--models", "linear-xendcg"]
+    code, out, err = run(*arguments, *defaults)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"rankwright: {message}")
+    assert err.count("\n") == 1

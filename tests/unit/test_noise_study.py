@@ -1,0 +1,299 @@
+"""Studies of robustness: protocol, statistics, resuming."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankwright.data import (
+    Augmentation,
+    Cascade,
+    Clicks,
+    Corruption,
+    Dataset,
+    LabelNoise,
+    augment,
+    make_mslr_like,
+    perturb_labels,
+    simulate_clicks,
+)
+from rankwright.data.corruptions import CORRUPTIONS, find_corruption
+from rankwright.evaluation import Fit, NoiseStudy, noise_study
+from rankwright.evaluation.noise_study import DEFAULT_MODELS, default_models
+from rankwright.exceptions import DataError
+from rankwright.linear import LinearRanker
+from rankwright.metrics import NDCG
+from rankwright.models import MODELS
+
+SEEN: list[dict[str, Any]] = []
+
+
+class Spy:
+    """A ranker that remembers what it was fitted to, and ranks by one feature."""
+
+    def __init__(self, feature: int = 0, fail_at: int | None = None) -> None:
+        self.feature = feature
+        self.fail_at = fail_at
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {"feature": self.feature, "fail_at": self.fail_at}
+
+    def fit(self, X: Any, y: Any, qid: Any, valid: Dataset) -> Spy:
+        if self.fail_at is not None and len(SEEN) >= self.fail_at:
+            raise ValueError("enough")
+        SEEN.append({"X": X, "y": y, "qid": qid, "valid": valid})
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return X[:, self.feature]
+
+
+@pytest.fixture
+def ds() -> Dataset:
+    SEEN.clear()
+    return make_mslr_like(n_queries=40, n_features=6, mean_docs=10)
+
+
+def linear(**losses: str) -> dict[str, Any]:
+    return {name: LinearRanker(loss, standardize=True) for name, loss in losses.items()}
+
+
+@pytest.mark.parametrize("name", CORRUPTIONS)
+def test_models_see_the_same_corruption_and_are_measured_without(name: str, ds: Dataset) -> None:
+    level, seed = 0.2, 5
+    models = {"a": Spy(0), "b": Spy(4)}
+    study = noise_study(ds, name, models, levels=[level], n_trials=2, random_state=seed)
+    what = find_corruption(name)
+    for trial in range(2):
+        train, valid, test = ds.split((0.6, 0.2, 0.2), seed + trial)
+        expected = what.apply(train, level, seed + trial)
+        for seen in SEEN[2 * trial : 2 * trial + 2]:
+            np.testing.assert_array_equal(seen["X"], expected.X)
+            np.testing.assert_array_equal(seen["y"], expected.y)
+            np.testing.assert_array_equal(seen["qid"], expected.qid)
+            # Only clicks replace the validation labels.
+            watched = what.apply(valid, level, seed + trial) if what.of_validation else valid
+            np.testing.assert_array_equal(seen["valid"].y, watched.y)
+        for i, feature in enumerate((0, 4)):
+            assert study.values[i, 0, trial] == NDCG(k=5).mean(
+                test.y, test.X[:, feature], test.groups
+            )
+
+
+def test_corruptions_are_those_of_the_data_package(ds: Dataset) -> None:
+    same = np.testing.assert_array_equal
+    same(LabelNoise((0.5, 0.5)).apply(ds, 0.3, 2).y, perturb_labels(ds, 0.3, (0.5, 0.5), 2).y)
+    same(Augmentation().apply(ds, 0.3, 2).X, augment(ds, 0.3, 2).X)
+    log = simulate_clicks(ds, Cascade().with_noise(0.3), impressions=4, random_state=2)
+    same(Clicks(impressions=4).apply(ds, 0.3, 2).y, log.impressions().y)
+    assert find_corruption("cascade").levels == (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+    with pytest.raises(ValueError, match=r"^noise must be one of labels, augment, .* is 'dust'\.$"):
+        find_corruption("dust")
+
+
+def test_random_labels_are_those_that_the_data_has(ds: Dataset) -> None:
+    binary = ds.with_labels((ds.y > 1).astype(float))
+    noise_study(binary, "labels", {"a": Spy()}, levels=[1.0], n_trials=2)
+    assert set(SEEN[0]["y"]) == {0.0, 1.0}
+    noise_study(binary, LabelNoise(), {"a": Spy()}, levels=[1.0], n_trials=2)
+    assert set(SEEN[2]["y"]) == {0.0, 1.0, 2.0, 3.0, 4.0}
+
+
+def study_of(values: Any) -> NoiseStudy:
+    array = np.asarray(values, dtype=np.float64)
+    names = tuple("abc"[: len(array)])
+    levels = tuple(0.1 * i for i in range(array.shape[1]))
+    return NoiseStudy(LabelNoise(), NDCG(k=5), names, levels, array)
+
+
+def test_intervals_are_those_of_student() -> None:
+    values = np.random.default_rng(0).normal(size=(3, 4, 6))
+    study = study_of(values)
+    assert study.n_trials == 6
+    for i, name in enumerate(study.models):
+        mean, low, high = study.curve(name)
+        for j in range(4):
+            one = values[i, j]
+            expected = stats.t.interval(0.95, 5, one.mean(), stats.sem(one))
+            assert mean[j] == pytest.approx(one.mean())
+            assert (low[j], high[j]) == pytest.approx(expected)
+    found = study.differences()
+    assert [(d.a, d.b) for d in found] == [("a", "b")] * 4 + [("a", "c")] * 4
+    for d, (i, j) in zip(found, [(i, j) for i in (1, 2) for j in range(4)], strict=True):
+        assert d.mean == pytest.approx((values[0, j] - values[i, j]).mean())
+        assert d.p == pytest.approx(stats.ttest_rel(values[0, j], values[i, j]).pvalue)
+        assert d.p_holm >= d.p
+    smallest = min(found, key=lambda d: d.p)
+    assert smallest.p_holm == pytest.approx(min(1.0, 8 * smallest.p))
+    other = study.differences("b")
+    assert [(d.a, d.b) for d in other[:1]] == [("b", "a")]
+    assert other[0].mean == pytest.approx(-found[0].mean)
+
+
+def test_the_table_has_every_level_and_model() -> None:
+    better = [[0.8, 0.81, 0.79], [0.7, 0.71, 0.69]]
+    worse = [[0.5, 0.511, 0.49], [0.4, 0.41, 0.391]]
+    study = study_of([better, worse])
+    rows = list(csv.DictReader(study.to_csv().splitlines()))
+    assert [(row["model"], row["level"]) for row in rows] == [
+        ("a", "0.0"),
+        ("a", "0.1"),
+        ("b", "0.0"),
+        ("b", "0.1"),
+    ]
+    assert rows[0]["mean"] == "0.800000"
+    assert rows[0]["first_minus_this"] == ""
+    assert float(rows[2]["first_minus_this"]) == pytest.approx(0.3 - 1e-3 / 3, abs=1e-6)
+    assert float(rows[2]["p_holm"]) < 0.05
+    assert all(d.significant for d in study.differences())
+
+
+def test_a_chart_shows_curves_and_differences(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    from rankwright.evaluation.charts import save_chart
+
+    values = np.random.default_rng(0).uniform(size=(3, 4, 3))
+    save_chart(study_of(values).chart(), tmp_path / "chart.svg")
+    text = (tmp_path / "chart.svg").read_text()
+    assert "a minus the others" in text
+    assert "share of documents with a random label" in text
+    save_chart(study_of(values[:1]).chart(), tmp_path / "one.svg")
+    assert "minus" not in (tmp_path / "one.svg").read_text()
+
+
+def test_a_study_goes_on_where_it_stopped(ds: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "fits.csv"
+    arguments: Any = {"levels": [0.0, 0.5], "n_trials": 3}
+    whole = noise_study(ds, "labels", {"a": Spy(0), "b": Spy(4)}, **arguments)
+    SEEN.clear()
+    message = "b at level 0, trial 1: enough"
+    models = {"a": Spy(0), "b": Spy(4, fail_at=5)}
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        noise_study(ds, "labels", models, path=path, **arguments)
+    assert len(path.read_text().splitlines()) == 1 + 5
+    # Parameters are part of what is kept: of b, with others, nothing is.
+    SEEN.clear()
+    fits: list[Fit] = []
+    models = {"a": Spy(0), "b": Spy(4)}
+
+    def note(fit: Fit, done: int, total: int) -> None:
+        fits.append(fit)
+        assert (done, total) == (len(fits), 12)
+
+    again = noise_study(ds, "labels", models, path=path, callback=note, **arguments)
+    np.testing.assert_array_equal(again.values, whole.values)
+    assert [fit.model for fit in fits if fit.kept] == ["a", "a", "a"]
+    assert len(SEEN) == 9
+    SEEN.clear()
+    third = noise_study(ds, "labels", models, path=path, **arguments)
+    np.testing.assert_array_equal(third.values, whole.values)
+    assert SEEN == []
+    # One more level, or trial, needs only that.
+    noise_study(ds, "labels", models, path=path, levels=[0.0, 0.5, 0.7], n_trials=3)
+    assert len(SEEN) == 6
+    # Other data, noise, metric or seed share nothing.
+    SEEN.clear()
+    noise_study(ds.select(np.arange(39)), "labels", models, path=path, **arguments)
+    noise_study(ds, "augment", models, path=path, **arguments)
+    noise_study(ds, "labels", models, path=path, metric="ap", **arguments)
+    assert len(SEEN) == 36
+
+
+def test_threads_and_order_of_the_file_do_not_matter(ds: Dataset) -> None:
+    models = linear(x="xendcg", l="listnet")
+    arguments: Any = {"levels": [0.4], "n_trials": 2}
+    one = noise_study(ds, "cascade", models, **arguments)
+    threads = {name: LinearRanker(m.loss, standardize=True, n_jobs=3) for name, m in models.items()}
+    np.testing.assert_array_equal(
+        one.values, noise_study(ds, "cascade", threads, **arguments).values
+    )
+    other = ds.select(np.random.default_rng(0).permutation(ds.n_queries))
+    np.testing.assert_allclose(
+        one.values, noise_study(other, "cascade", models, **arguments).values, atol=1e-6
+    )
+
+
+def test_noise_makes_rankers_worse() -> None:
+    data = make_mslr_like(n_queries=150, n_features=12, mean_docs=15)
+    study = noise_study(data, "labels", linear(x="xendcg"), levels=[0, 0.9], n_trials=3)
+    mean, _, high = study.curve("x")
+    assert high[1] < mean[0]
+
+
+def test_the_default_models_are_those_of_the_paper() -> None:
+    assert list(DEFAULT_MODELS)[:3] == ["boosted-xendcg", "boosted-lambdarank", "boosted-listnet"]
+    if {"boosted", "domination-rank"} <= set(MODELS):
+        assert list(default_models()) == list(DEFAULT_MODELS)
+    assert default_models(["linear-xendcg"])["linear-xendcg"].loss == "xendcg"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda ds: noise_study(ds, "labels", {"a": Spy()}, n_trials=1),
+            "n_trials must be an integer of at least 2, but is 1.",
+        ),
+        (
+            lambda ds: noise_study(ds, "labels", {"a": Spy()}, levels=[]),
+            "levels must be different numbers, at least one, but are [].",
+        ),
+        (
+            lambda ds: noise_study(ds, "labels", {"a": Spy()}, levels=[0.1, 0.1]),
+            "levels must be different numbers, at least one, but are [0.1, 0.1].",
+        ),
+        (lambda ds: noise_study(ds, "labels", {}), "models must have at least one."),
+        (
+            lambda ds: noise_study(ds, "labels", ["nix"]),
+            "there is no model 'nix' to study. There are boosted-xendcg, boosted-lambdarank, "
+            "boosted-listnet, linear-xendcg, domination-rank.",
+        ),
+        (
+            lambda ds: noise_study(ds, "labels", {"a": Spy()}, levels=[2]),
+            "share must be a number from 0 to 1, but is 2.0.",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said(call: Any, message: str, ds: Dataset) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        call(ds)
+
+
+def test_a_name_is_no_list_of_names(ds: Dataset) -> None:
+    with pytest.raises(TypeError, match=r"^models must be names or estimators by name"):
+        noise_study(ds, "labels", "linear-xendcg")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", r"must be a file of a noise study, with columns noise, level"),
+        (
+            "noise,level,trial,model,metric,value,seconds,key\nlabels,0,0,a,ndcg@5,x,1,k\n",
+            r"line 2: must be a finished fit, but is 'labels,0,0,a,ndcg@5,x,1,k'\. Delete the line",
+        ),
+        (
+            "noise,level,trial,model,metric,value,seconds,key\nlabels,0,0\n",
+            r"line 2: must be a finished fit",
+        ),
+    ],
+)
+def test_other_files_are_refused(text: str, message: str, ds: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "fits.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        noise_study(ds, "labels", {"a": Spy()}, path=path)
+    assert path.read_text() == text
+
+
+def test_every_corruption_has_what_a_study_needs() -> None:
+    for name, what in CORRUPTIONS.items():
+        assert isinstance(what, Corruption)
+        assert what.level
+        assert len(what.levels) >= 2, name
