@@ -69,7 +69,7 @@ def compare(
     metrics = metric or list(DEFAULT_METRICS)
     for name in metrics:
         parse(name)  # before the long reading
-    entries = _entries(models)
+    entries = read_entries(models)
     reader = partial(_read, label=label, qid=qid, jobs=jobs)
     parts = _folds(data, test, valid, folds, seed, reader)
     with _progress(entries, parts, trials) as callback:
@@ -102,7 +102,8 @@ def compare(
         raise typer.Exit(1)
 
 
-def _entries(models: list[str] | None) -> list[Entry]:
+def read_entries(models: list[str] | None) -> list[Entry]:
+    """Return models by name, or from TOML files; the whole line-up by default."""
     from rankwright.evaluation.lineup import check_names, lineup, read_lineup
 
     if not models:

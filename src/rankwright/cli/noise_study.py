@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.compare import read_entries
 from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, print_table, read_dataset
 
@@ -25,8 +26,7 @@ def noise_study(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            help="Names with commas, or NAME:PARAM=VALUE;... of any model; the first is the "
-            "reference."
+            help="Names of models, with commas, or a TOML file; the first is the reference."
         ),
     ] = None,
     levels: Annotated[
@@ -48,11 +48,12 @@ def noise_study(
     Run again with the same --out, it does only what is missing.
     """
     from rankwright.data.files import write_atomically
+    from rankwright.evaluation.noise_study import DEFAULT_MODELS
     from rankwright.evaluation.noise_study import noise_study as run
     from rankwright.metrics import parse
 
     parse(metric)  # before the long reading
-    rankers = make_rankers(models, jobs)
+    entries = read_entries(models or [",".join(DEFAULT_MODELS)])
     swept = None if levels is None else _levels(levels)
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     folder = Path(out)
@@ -61,11 +62,12 @@ def noise_study(
         study = run(
             dataset,
             noise.value,
-            rankers,
+            entries,
             levels=swept,
             n_trials=trials,
             metric=metric,
             random_state=seed,
+            n_jobs=jobs,
             path=folder / "fits.csv",
             callback=callback,
         )
@@ -77,28 +79,6 @@ def noise_study(
     else:
         _print(study)
     typer.echo(f"{out}: fits.csv, {', '.join(files)}", err=True)
-
-
-def make_rankers(texts: list[str] | None, jobs: int | None) -> dict[str, Any]:
-    """Return unfitted models from names, or from ``MODEL:PARAM=VALUE;PARAM=VALUE``."""
-    from rankwright.cli.train import DEFAULTS, parse_params
-    from rankwright.evaluation.noise_study import DEFAULT_MODELS, default_models
-    from rankwright.models import make_model
-
-    rankers: dict[str, Any] = {}
-    for text in [part.strip() for given in texts or DEFAULT_MODELS for part in given.split(",")]:
-        if text in DEFAULT_MODELS:
-            rankers |= default_models([text])
-        else:
-            name, _, params = text.partition(":")
-            given = parse_params(params.split(";") if params else [])
-            rankers[text] = make_model(name, **DEFAULTS.get(name, {}) | given)
-    for ranker in rankers.values():
-        if jobs is not None and "n_jobs" in ranker.get_params():
-            ranker.set_params(n_jobs=jobs)
-        if hasattr(ranker, "_check_params"):
-            ranker._check_params()
-    return rankers
 
 
 def _levels(text: str) -> list[float]:

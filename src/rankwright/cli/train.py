@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwright.solvers.solution import Progress
 
 # Where the command line's defaults differ from the class': files have features of any scale.
-DEFAULTS: dict[str, dict[str, Any]] = {"linear": {"standardize": True}}
+_DEFAULTS: dict[str, dict[str, Any]] = {"linear": {"standardize": True}}
 
 
 def train(
@@ -60,7 +60,7 @@ def train(
     if penalty == "none":
         given["penalty"] = None
     given |= parse_params(param or [])
-    ranker = make_model(model, **DEFAULTS.get(model, {}) | given)
+    ranker = make_model(model, **_DEFAULTS.get(model, {}) | given)
     if jobs is not None and "n_jobs" in ranker.get_params():
         ranker.set_params(n_jobs=jobs)
     if hasattr(ranker, "_check_params"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, write_atomically
+from rankwright.evaluation.lineup import Entry
 from rankwright.exceptions import DataError
 
 _COLUMNS = ["noise", "level", "trial", "model", "metric", "value", "seconds", "key"]
@@ -95,10 +96,11 @@ def key_of(*parts: Any) -> str:
     return hashlib.blake2b("\n".join(map(repr, parts)).encode(), digest_size=12).hexdigest()
 
 
-def describe(ranker: Any) -> str:
-    """Return class and parameters, but for those that do not change the result."""
-    params = {k: v for k, v in ranker.get_params().items() if k not in ("n_jobs", "verbose")}
-    return f"{type(ranker).__module__}.{type(ranker).__qualname__} {sorted(params.items())!r}"
+def describe(entry: Entry) -> str:
+    """Return class and parameters of a model, but for those that do not change the result."""
+    kind, params = type(entry.estimator), entry.estimator.get_params()
+    kept = sorted((k, v) for k, v in params.items() if k not in ("n_jobs", "verbose"))
+    return f"{kind.__module__}.{kind.__qualname__} {kept!r} {entry.scale}"
 
 
 def fingerprint(dataset: Dataset) -> str:
