@@ -86,6 +86,12 @@ _LINEUP: dict[str, tuple[str, str, dict[str, Any], Space]] = {
         {"loss": "xendcg", "standardize": True, "alpha": 1e-2},
         {"alpha": _ALPHA},
     ),
+    "domination-rank": (
+        "linear",
+        "domination-rank",
+        {"standardize": True, "alpha": 1e-2},
+        {"alpha": _ALPHA},
+    ),
     "slam-perceptron": (
         "online",
         "slam-perceptron",
