@@ -20,6 +20,7 @@ from rankwright.cli import (
     info,
     noise_study,
     predict,
+    reproduce,
     simulate,
     train,
 )
@@ -54,6 +55,7 @@ app.command("bounds")(bounds.bounds)
 app.command("simulate")(simulate.simulate)
 app.command("noise-study")(noise_study.noise_study)
 app.add_typer(datasets.app, name="datasets")
+app.command("reproduce")(reproduce.reproduce)
 
 
 def main() -> None:

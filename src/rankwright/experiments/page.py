@@ -1,0 +1,85 @@
+"""Result files as Markdown: the papers' pages, and the README's table of proofs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rankwright.data.files import write_atomically
+
+BEGIN, END = "<!-- reproduce: begin -->", "<!-- reproduce: end -->"
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """Read all result files of a folder, in the order of the experiments."""
+    from rankwright.experiments.papers import PAPERS
+
+    paths = (
+        folder / paper / f"{experiment.name}.json"
+        for paper, experiments in PAPERS.items()
+        for experiment in experiments
+    )
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+def paper_page(found: list[dict[str, Any]], figures: str) -> str:
+    """Return the tables and figures of one paper; ``figures`` is the folder of its pictures."""
+    return "\n\n".join(_section(record, figures) for record in found) + "\n"
+
+
+def _section(record: dict[str, Any], figures: str) -> str:
+    lines = [f"### {record['source']}: {record['title']}", ""]
+    settings = ", ".join(f"{name} {_value(value)}" for name, value in record["settings"].items())
+    lines += [
+        f"`{record['command']}`, {record['seconds']:.0f} s"
+        + (f"; {settings}." if settings else "."),
+        "",
+    ]
+    if record["rows"]:
+        lines += ["| source | what | paper | ours | 95 % interval | verdict | note |"]
+        lines += ["|---|---|--:|--:|---|---|---|"]
+        lines += [_row(row) for row in record["rows"]]
+        lines.append("")
+    for note in record["notes"]:
+        lines += [note, ""]
+    for figure in record["figures"]:
+        lines += [f"![{figure['caption']}]({figures}/{figure['name']}.svg)", ""]
+        lines += [f"{figure['caption']}.", ""]
+    return "\n".join(lines).rstrip()
+
+
+def _row(row: dict[str, Any]) -> str:
+    interval = "" if row["interval"] is None else "{:.4g} – {:.4g}".format(*row["interval"])
+    paper = "" if row["paper"] is None else f"{row['paper']:.4g}"
+    cells = [row["source"], row["what"], paper, f"{row['ours']:.4g}", interval]
+    return "| " + " | ".join([*cells, row["verdict"], row["note"]]).replace("\n", " ") + " |"
+
+
+def _value(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def proof_table(found: list[dict[str, Any]]) -> str:
+    """Return one row a paper: how many of its numbers and statements have which verdict."""
+    lines = ["| paper | what was run | verdicts |", "|---|---|---|"]
+    for paper in dict.fromkeys(record["paper"] for record in found):
+        mine = [record for record in found if record["paper"] == paper]
+        sources = "; ".join(dict.fromkeys(record["source"] for record in mine))
+        verdicts = Counter(row["verdict"] for record in mine for row in record["rows"])
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+        scales = "/".join(sorted({record["scale"] for record in mine}))
+        lines.append(f"| [{paper}](docs/papers/{paper}.md) | {sources} ({scales}) | {counts} |")
+    return "\n".join(lines) + "\n"
+
+
+def replace_part(path: Path, text: str) -> None:
+    """Put text between the marks of a page; a page without marks gets them at its end."""
+    page = path.read_text() if path.exists() else f"# {path.stem}\n"
+    if BEGIN not in page:
+        page = f"{page.rstrip()}\n\n## Reproduced\n\n{BEGIN}\n{END}\n"
+    before, _, rest = page.partition(BEGIN)
+    after = rest.partition(END)[2]
+    with write_atomically(path) as out:
+        out.write(f"{before}{BEGIN}\n\n{text}\n{END}{after}".encode())

@@ -1,0 +1,16 @@
+"""All experiments, by paper."""
+
+from __future__ import annotations
+
+from rankwright.experiments.experiment import Experiment
+from rankwright.experiments.slam.cumulative import CUMULATIVE
+from rankwright.experiments.slam.gap import GAP
+from rankwright.experiments.slam.scale import SCALE
+from rankwright.experiments.slam.upper_bounds import UPPER_BOUNDS
+from rankwright.experiments.xendcg.corruption import FIGURE2, FIGURE3
+from rankwright.experiments.xendcg.table1 import FIGURE1, TABLE1
+
+PAPERS: dict[str, list[Experiment]] = {
+    "slam": [UPPER_BOUNDS, SCALE, CUMULATIVE, GAP],
+    "xendcg": [TABLE1, FIGURE1, FIGURE2, FIGURE3],
+}

@@ -1,0 +1,143 @@
+"""What an experiment found: numbers beside the paper's, and figures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Verdict = Literal[
+    "reproduced",  # ours agrees with what the paper prints or claims
+    "differs",  # it does not; the note says why, or that nobody knows
+    "undecided",  # the interval of ours allows both
+    "holds",  # a statement of the paper, checked
+    "fails",  # a statement of the paper, refuted; the note names the erratum
+    "not comparable",  # same protocol, other data
+    "reported",  # nothing printed to compare with
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number.
+
+    Attributes
+    ----------
+    source : str
+        Where the paper has it, such as ``"Figure 4"``.
+    what : str
+        What it is.
+    ours : float
+        Our value.
+    verdict : str
+        How it compares.
+    paper : float, optional
+        What the paper prints.
+    interval : tuple of float, optional
+        A 95 % interval of ours.
+    note : str
+        Why it differs, what it means.
+    """
+
+    source: str
+    what: str
+    ours: float
+    verdict: Verdict
+    paper: float | None = None
+    interval: tuple[float, float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series of a figure, perhaps with a band."""
+
+    x: list[float]
+    y: list[float]
+    low: list[float] | None = None
+    high: list[float] | None = None
+
+    @classmethod
+    def of(
+        cls, x: ArrayLike, y: ArrayLike, low: ArrayLike | None = None, high: ArrayLike | None = None
+    ) -> Curve:
+        """Make a curve from arrays."""
+        bands = (None if values is None else _floats(values) for values in (low, high))
+        return cls(_floats(x), _floats(y), *bands)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes."""
+
+    curves: dict[str, Curve]
+    x: str
+    y: str
+    log_x: bool = False
+    log_y: bool = False
+    kind: Literal["line", "scatter"] = "line"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels beside each other, by heading."""
+
+    name: str
+    caption: str
+    panels: dict[str, Panel]
+
+
+@dataclass
+class Result:
+    """All that an experiment found."""
+
+    rows: list[Row] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def holds(statement: bool) -> Verdict:
+    """Return the verdict on a statement of a paper that was checked."""
+    return "holds" if statement else "fails"
+
+
+def agrees(statement: bool) -> Verdict:
+    """Return the verdict on what a paper observed."""
+    return "reproduced" if statement else "differs"
+
+
+def mean_interval(values: ArrayLike) -> tuple[float, tuple[float, float]]:
+    """Return the mean of independent repeats and its 95 % interval by Student's t."""
+    from scipy.stats import t
+
+    sample = np.asarray(values, dtype=np.float64)
+    mean, n = float(sample.mean()), len(sample)
+    if n < 2:
+        return mean, (float("nan"), float("nan"))
+    half = float(t.ppf(0.975, n - 1) * sample.std(ddof=1) / np.sqrt(n))
+    return mean, (mean - half, mean + half)
+
+
+def difference_row(source: str, what: str, differences: ArrayLike, level: float = 0.01) -> Row:
+    """Return the row of a claim that paired differences are positive, with a paired t-test."""
+    from scipy.stats import ttest_1samp
+
+    sample = np.asarray(differences, dtype=np.float64)
+    mean, interval = mean_interval(sample)
+    p = float(ttest_1samp(sample, 0).pvalue) if np.ptp(sample) > 0 else 1.0
+    verdict: Verdict = "undecided"
+    if p < level:
+        verdict = "reproduced" if mean > 0 else "differs"
+    note = f"paired t-test over {len(sample)} trials, p = {p:.2g}"
+    return Row(source, what, mean, verdict, None, interval, note)
+
+
+def _floats(values: ArrayLike) -> list[float]:
+    return [float(v) for v in np.asarray(values, dtype=np.float64)]

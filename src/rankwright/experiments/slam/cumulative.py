@@ -1,0 +1,103 @@
+"""Theorem 5 and S1: cumulative loss against the bounds, as rounds and documents grow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, holds
+from rankwright.losses import SLAM
+from rankwright.online import SLAMPerceptron
+from rankwright.online.slam_perceptron import SLAMFacts, Update
+
+N_FEATURES, MARGIN = 10, 0.1
+UPDATES: tuple[Update, ...] = ("misordered", "paper")
+
+
+def run(context: Context) -> Result:
+    """Run both updates on streams that a unit vector orders, and on noisy ones."""
+    rounds = context.pick(400, 20_000)
+    sizes = context.pick((5, 20), (5, 10, 20, 50, 100))
+    result = Result(settings={"rounds": rounds, "documents": list(sizes), "margin": MARGIN})
+    by_round, worst = {}, 0.0
+    for noisy in (False, True):
+        curves: dict[str, Curve] = {}
+        for update in UPDATES:
+            key = {"what": "slam-rounds", "update": update, "noisy": noisy, "rounds": rounds}
+            run = context.once(key, _stream, update, 10, rounds, noisy)
+            curves[f"loss, {update}"] = Curve.of(run["rounds"], run["loss"])
+            curves[f"bound, {update}"] = Curve.of(run["rounds"], run["bound"])
+            worst = max(worst, float(np.max(np.divide(run["loss"], run["bound"]))))
+        heading = "noisy labels" if noisy else "separable"
+        by_round[heading] = Panel(curves, "rounds", "cumulative loss", True, True)
+    by_size: dict[str, dict[str, list[float]]] = {}
+    for m in context.each("documents of a query", sizes):
+        for update in UPDATES:
+            key = {"what": "slam-sizes", "update": update, "m": m, "rounds": rounds}
+            run = context.once(key, _stream, update, m, rounds, False)
+            for what in ("loss", "bound"):
+                by_size.setdefault(f"{what}, {update}", {"y": []})["y"].append(run[what][-1])
+            worst = max(worst, float(np.max(np.divide(run["loss"], run["bound"]))))
+    curves = {name: Curve.of(sizes, found["y"]) for name, found in by_size.items()}
+    axes = ("documents of a query", "cumulative loss", True, True)
+    result.figures += [
+        Figure("rounds", "Cumulative loss and what is guaranteed, against rounds", by_round),
+        Figure("documents", "The same against the length of queries", {"": Panel(curves, *axes)}),
+    ]
+    what = "largest ratio of cumulative loss to bound, all streams and rounds"
+    result.rows.append(Row("Theorem 5", what, worst, holds(worst <= 1)))
+    growth = {name: found["y"][-1] / found["y"][0] for name, found in by_size.items()}
+    for update in UPDATES:
+        note = "S1: free of m" if update == "misordered" else "Theorem 5 has the factor m v_max"
+        what = f"bound at {sizes[-1]} documents over that at {sizes[0]}, {update}"
+        value = growth[f"bound, {update}"]
+        result.rows.append(Row("Theorem 5", what, value, "reported", note=note))
+    return result
+
+
+def _stream(update: Update, m: int, rounds: int, noisy: bool) -> dict[str, list[float]]:
+    """Return the cumulative loss and the bound at some rounds."""
+    X, y, u = _queries(m, rounds, noisy)
+    groups = Groups(np.arange(0, len(y) + 1, m))
+    learner = SLAMPerceptron("ndcg", update)
+    qid = np.repeat(np.arange(rounds), m)
+    losses = np.concatenate([r.losses for r in learner._fit(X, y, qid, comparator=u)])
+    compared = SLAM("ndcg").per_query(X @ u, y, groups)
+    facts = SLAMFacts.of(SLAM("ndcg").weights(y, groups), groups)
+    radius = float(np.sqrt((X**2).sum(axis=1).max()))
+    length = float(u @ u) * radius**2
+    factor = 4 * (facts.V if update == "misordered" else facts.max_docs * facts.v_max)
+    bound = 2 * np.cumsum(compared) + factor * length
+    at = np.unique(np.geomspace(1, rounds, 40).astype(int)) - 1
+    return {
+        "rounds": (at + 1.0).tolist(),
+        "loss": np.cumsum(losses)[at].tolist(),
+        "bound": bound[at].tolist(),
+    }
+
+
+def _queries(m: int, rounds: int, noisy: bool) -> tuple[Floats, Floats, Floats]:
+    """Return documents, labels, and a vector that orders them with margin 1 if nothing is noisy.
+
+    Documents have length at most 1. Three labels lie at least ``MARGIN`` apart along the vector's
+    direction, so that it must be ``1 / MARGIN`` long.
+    """
+    rng = np.random.default_rng([m, rounds, noisy])
+    direction = np.zeros(N_FEATURES)
+    direction[0] = 1.0
+    y = rng.integers(0, 3, (rounds, m))
+    X = rng.normal(size=(rounds, m, N_FEATURES))
+    X[..., 0] = 0
+    X *= 0.8 / np.linalg.norm(X, axis=2, keepdims=True)
+    X[..., 0] = MARGIN * (y - 1) * 1.5 + 0.2 * MARGIN * rng.uniform(-1, 1, (rounds, m))
+    if noisy:
+        wrong = rng.random((rounds, m)) < 0.1
+        y = np.where(wrong, rng.integers(0, 3, (rounds, m)), y)
+    return X.reshape(-1, N_FEATURES), y.ravel().astype(np.float64), direction / MARGIN
+
+
+CUMULATIVE = Experiment(
+    "slam", "cumulative", "Theorem 5, Corollary 6", "cumulative loss and its bounds", run
+)

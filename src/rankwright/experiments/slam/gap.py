@@ -1,0 +1,84 @@
+"""Section 6: the generalisation gap does not grow with the number of documents of a query."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from rankwright.data.dataset import Dataset
+from rankwright.exceptions import ConvergenceWarning
+from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, agrees, mean_interval
+from rankwright.linear import LinearRanker
+from rankwright.losses import SLAM, ListNet, Loss, RankHinge
+
+LOSSES: dict[str, Loss] = {"SLAM": SLAM("ndcg"), "ListNet": ListNet(), "RankSVM": RankHinge()}
+N_FEATURES, N_TRAIN, N_TEST, ALPHA = 20, 25, 1000, 0.05
+
+
+def run(context: Context) -> Result:
+    """Fit on few queries, and see how much worse the loss is on new ones."""
+    sizes = context.pick((10, 40), (10, 20, 40, 80, 160))
+    repeats = context.pick(3, 20)
+    gaps: dict[str, list[list[float]]] = {name: [] for name in LOSSES}
+    for m in context.each("documents of a query", sizes):
+        for name in LOSSES:
+            key = {"what": "slam-gap", "loss": name, "m": m, "repeats": repeats}
+            gaps[name].append(context.once(key, _gaps, name, m, repeats))
+    result = Result(
+        settings={
+            "features": N_FEATURES,
+            "training queries": N_TRAIN,
+            "alpha": ALPHA,
+            "repeats": repeats,
+            "documents": list(sizes),
+        }
+    )
+    curves = {}
+    for name, found in gaps.items():
+        means, bands = zip(*(mean_interval(values) for values in found), strict=True)
+        low, high = zip(*bands, strict=True)
+        curves[name] = Curve.of(sizes, means, low, high)
+        growth = means[-1] / means[0]
+        flat = growth < 3
+        what = f"gap at {sizes[-1]} documents over that at {sizes[0]}, {name}"
+        expected = flat if name != "RankSVM" else not flat
+        note = "its gradient is a sum over pairs" if name == "RankSVM" else "gradient of l1 norm 2"
+        result.rows.append(Row("Section 6", what, growth, agrees(expected), note=note))
+    panel = Panel(curves, "documents of a query", "test loss - training loss", True, True)
+    caption = "The gap of SLAM and ListNet against that of RankSVM as queries become longer"
+    result.figures.append(Figure("gap", caption, {"": panel}))
+    return result
+
+
+def _gaps(name: str, m: int, repeats: int) -> list[float]:
+    return [_gap(LOSSES[name], m, seed) for seed in range(repeats)]
+
+
+def _gap(loss: Loss, m: int, seed: int) -> float:
+    rng = np.random.default_rng([seed, m])
+    truth = rng.normal(size=N_FEATURES) / np.sqrt(N_FEATURES)
+    train, test = (_sample(rng, truth, m, n) for n in (N_TRAIN, N_TEST))
+    ranker = LinearRanker(loss, alpha=ALPHA, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ranker.fit(train.X, train.y, train.qid)
+    on_train, on_test = (
+        float(np.mean(loss.per_query(part.X @ ranker.coef_, part.y, part.groups)))
+        for part in (train, test)
+    )
+    return on_test - on_train
+
+
+def _sample(rng: np.random.Generator, truth: np.ndarray, m: int, n_queries: int) -> Dataset:
+    """Documents of length at most 1, a fifth of each query relevant."""
+    X = rng.normal(size=(n_queries, m, N_FEATURES))
+    X /= np.linalg.norm(X, axis=2, keepdims=True)
+    utility = X @ truth + 0.1 * rng.normal(size=(n_queries, m))
+    y = (utility >= np.quantile(utility, 0.8, axis=1)[:, None]).astype(np.float64)
+    qid = np.repeat(np.arange(n_queries), m)
+    return Dataset(X.reshape(-1, N_FEATURES), y.ravel(), qid)
+
+
+GAP = Experiment("slam", "gap", "Section 6", "generalisation and the length of queries", run)

@@ -1,0 +1,146 @@
+"""Figures 2 and 3: NDCG@5 as documents are added, labels perturbed, or clicks become noisy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rankwright.data.click_models import Cascade
+from rankwright.data.clicks import simulate_clicks
+from rankwright.data.dataset import Dataset
+from rankwright.data.noise import augment, label_noise_up_to, perturb_labels
+from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.result import (
+    Curve,
+    Figure,
+    Panel,
+    Result,
+    Row,
+    difference_row,
+    mean_interval,
+)
+from rankwright.experiments.xendcg.trials import (
+    LOSSES,
+    Source,
+    describe,
+    model,
+    per_query,
+    sources,
+)
+
+Corruption = Callable[[Dataset, Dataset, float, int], tuple[Dataset, Dataset]]
+LEVELS = {
+    "augmentation": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+    "label perturbation": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+    "click noise": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
+}
+CLICKS = (0.05, 0.3, 0.5, 0.7, 0.95)
+PAIR = ("XE-NDCG MART", "lambdaMART")
+
+
+def _augmented(train: Dataset, valid: Dataset, level: float, seed: int) -> tuple[Dataset, Dataset]:
+    return augment(train, level, seed), valid
+
+
+def _perturbed(train: Dataset, valid: Dataset, level: float, seed: int) -> tuple[Dataset, Dataset]:
+    return perturb_labels(train, level, label_noise_up_to(float(train.y.max())), seed), valid
+
+
+def _clicked(train: Dataset, valid: Dataset, level: float, seed: int) -> tuple[Dataset, Dataset]:
+    """Section 5.5: impressions in place of judgements, also for validation."""
+    top = int(max(train.y.max(), valid.y.max()))
+    users = Cascade((level, *CLICKS[1 : top + 1]))
+    made = (
+        simulate_clicks(part, users, random_state=seed).impressions() for part in (train, valid)
+    )
+    return next(made), next(made)
+
+
+CORRUPTIONS: dict[str, Corruption] = {
+    "augmentation": _augmented,
+    "label perturbation": _perturbed,
+    "click noise": _clicked,
+}
+
+
+def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Result:
+    n = context.pick(2, 20)
+    result = Result(settings={**describe(context), "trials": n})
+    panels = {}
+    for source in sources(context)[: context.pick(1, None)]:
+        for kind in kinds:
+            levels = LEVELS[kind][:: context.pick(3, 1)]
+            found = _sweep(context, source, kind, levels, n)
+            curves = {}
+            for loss in PAIR:
+                sums = [mean_interval(found[loss][level]) for level in levels]
+                low, high = zip(*(interval for _, interval in sums), strict=True)
+                curves[loss] = Curve.of(levels, [mean for mean, _ in sums], low, high)
+            panels[f"{source.name}, {kind}"] = Panel(curves, kind, "NDCG@5")
+            result.rows += [_row(figure, source, kind, level, found) for level in levels]
+    caption = f"NDCG@5 on clean test queries against {' and '.join(kinds)} of the training part"
+    result.figures.append(Figure(name, caption, panels))
+    return result
+
+
+def _row(
+    figure: str,
+    source: Source,
+    kind: str,
+    level: float,
+    found: dict[str, dict[float, list[float]]],
+) -> Row:
+    what = f"{source.name}, {kind} {level:g}: {PAIR[0]} - {PAIR[1]}"
+    ours, theirs = (found[loss][level] for loss in PAIR)
+    return difference_row(figure, what, np.subtract(ours, theirs))
+
+
+def _sweep(
+    context: Context, source: Source, kind: str, levels: tuple[float, ...], n: int
+) -> dict[str, dict[float, list[float]]]:
+    found: dict[str, dict[float, list[float]]] = {loss: {v: [] for v in levels} for loss in PAIR}
+    pieces = [(seed, level) for seed in range(n) for level in levels]
+    for seed, level in context.each(f"{source.name}, {kind}", pieces):
+        key = {
+            "what": "xendcg-corruption",
+            "kind": kind,
+            "source": source.name,
+            "seed": seed,
+            "level": level,
+            "scale": context.scale,
+        }
+        values = context.once(key, _trial, context, source, kind, level, seed)
+        for loss in PAIR:
+            found[loss][level].append(values[loss])
+    return found
+
+
+def _trial(context: Context, source: Source, kind: str, level: float, seed: int) -> dict[str, Any]:
+    train, valid, test = source.load().split((0.6, 0.2, 0.2), random_state=seed)
+    train, valid = CORRUPTIONS[kind](train, valid, level, seed)
+    return {
+        name: float(
+            per_query(
+                model(context, LOSSES[name], seed).fit_dataset(train, valid=valid), test, "ndcg@5"
+            ).mean()
+        )
+        for name in PAIR
+    }
+
+
+FIGURE2 = Experiment(
+    "xendcg",
+    "figure2",
+    "Figure 2",
+    "extra documents and wrong labels",
+    lambda context: _run(context, "Figure 2", "figure2", ("augmentation", "label perturbation")),
+)
+FIGURE3 = Experiment(
+    "xendcg",
+    "figure3",
+    "Figure 3",
+    "noisy clicks",
+    lambda context: _run(context, "Figure 3", "figure3", ("click noise",)),
+)

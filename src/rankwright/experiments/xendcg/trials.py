@@ -1,0 +1,113 @@
+"""What the XE-NDCG experiments share: data, models of section 5.2, one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwright.data import make_mslr_like
+from rankwright.data.dataset import Dataset
+from rankwright.data.reading import read
+from rankwright.data.validation import Floats
+from rankwright.experiments.experiment import Context
+from rankwright.metrics import parse
+from rankwright.trees import BoostedRanker
+
+LOSSES = {"ListNet": "listnet", "lambdaMART": "lambdarank", "XE-NDCG MART": "xendcg"}
+FOLDERS = {  # names of folders that hold FoldK or train/vali/test, and what the paper calls them
+    "mslr-web30k": "Web30K",
+    "yahoo": "Yahoo",
+    "letor/mq2008": "MQ2008",
+    "mq2008": "MQ2008",
+}
+PARTS = ("train", "vali", "test")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set, and how it is split."""
+
+    name: str
+    folders: tuple[Path, ...] = ()  # of folds; none for generated data
+    n_queries: int = 0
+    mean_docs: int = 0
+
+    def trials(self, n: int) -> Iterator[tuple[int, Dataset, Dataset, Dataset]]:
+        """Yield seeded 60/20/20 splits by query, as section 5.2 has them."""
+        whole = self.load()
+        for seed in range(n):
+            train, valid, test = whole.split((0.6, 0.2, 0.2), random_state=seed)
+            yield seed, train, valid, test
+
+    def load(self) -> Dataset:
+        """Return all queries."""
+        if not self.folders:
+            return make_mslr_like(self.n_queries, mean_docs=self.mean_docs, n_features=40)
+        parts = [read(_file(self.folders[0], part)) for part in PARTS]
+        X = np.concatenate([part.X for part in parts])
+        y = np.concatenate([part.y for part in parts])
+        return Dataset(X, y, np.concatenate([part.qid for part in parts]))
+
+
+def sources(context: Context) -> list[Source]:
+    """Return generated data, and the benchmarks that are there."""
+    found = [Source("generated", (), *context.pick((120, 15), (800, 60)))]
+    seen = set()
+    for folder, name in FOLDERS.items():
+        path = context.folder(folder)
+        if path is not None and name not in seen:
+            seen.add(name)
+            found.append(Source(name, tuple(sorted(path.glob("Fold*"))) or (path,)))
+    return found
+
+
+def _file(folder: Path, part: str) -> Path:
+    found = sorted(folder.glob(f"{part}*.txt*"))
+    if not found:
+        raise FileNotFoundError(f"{folder} must hold {part}.txt or {part}.txt.gz.")
+    return found[0]
+
+
+def model(context: Context, loss: str, seed: int = 0) -> BoostedRanker:
+    """Return a ranker with the settings of section 5.2."""
+    common: dict[str, Any] = {
+        "early_stopping_rounds": 50,
+        "eval_metric": "ndcg@5",
+        "skip_empty": False,
+        "random_state": seed,
+        "lightgbm_params": {"min_sum_hessian_in_leaf": 0.0},
+    }
+    if context.quick:
+        return BoostedRanker(
+            loss,
+            n_estimators=30,
+            learning_rate=0.1,
+            num_leaves=8,
+            min_child_samples=20,
+            **common,
+        )
+    return BoostedRanker(
+        loss,
+        n_estimators=500,
+        learning_rate=0.02,
+        num_leaves=400,
+        min_child_samples=50,
+        **common,
+    )
+
+
+def per_query(ranker: BoostedRanker, test: Dataset, metric: str) -> Floats:
+    """Return a metric on the test queries that have a relevant document."""
+    values = parse(metric).per_query(test.y, ranker.predict(test.X), test.groups)
+    return values[~np.isnan(values)]
+
+
+def describe(context: Context) -> dict[str, Any]:
+    """Return the settings, for the record."""
+    shown = model(context, "xendcg").get_params()
+    names = ("n_estimators", "learning_rate", "num_leaves", "min_child_samples")
+    return {name: shown[name] for name in names}
