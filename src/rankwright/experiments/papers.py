@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rankwright.experiments.experiment import Experiment
+from rankwright.experiments.prank.ratings import RATINGS
+from rankwright.experiments.prank.synthetic import SYNTHETIC
 from rankwright.experiments.slam.cumulative import CUMULATIVE
 from rankwright.experiments.slam.gap import GAP
 from rankwright.experiments.slam.scale import SCALE
@@ -12,5 +14,6 @@ from rankwright.experiments.xendcg.table1 import FIGURE1, TABLE1
 
 PAPERS: dict[str, list[Experiment]] = {
     "slam": [UPPER_BOUNDS, SCALE, CUMULATIVE, GAP],
+    "prank": [SYNTHETIC, RATINGS],
     "xendcg": [TABLE1, FIGURE1, FIGURE2, FIGURE3],
 }

@@ -61,19 +61,24 @@ def _stream(update: Update, m: int, rounds: int, noisy: bool) -> dict[str, list[
     """Return the cumulative loss and the bound at some rounds."""
     X, y, u = _queries(m, rounds, noisy)
     groups = Groups(np.arange(0, len(y) + 1, m))
-    learner = SLAMPerceptron("ndcg", update)
-    qid = np.repeat(np.arange(rounds), m)
-    losses = np.concatenate([r.losses for r in learner._fit(X, y, qid, comparator=u)])
     compared = SLAM("ndcg").per_query(X @ u, y, groups)
     facts = SLAMFacts.of(SLAM("ndcg").weights(y, groups), groups)
     radius = float(np.sqrt((X**2).sum(axis=1).max()))
-    length = float(u @ u) * radius**2
     factor = 4 * (facts.V if update == "misordered" else facts.max_docs * facts.v_max)
-    bound = 2 * np.cumsum(compared) + factor * length
+    bound = 2 * np.cumsum(compared) + factor * float(u @ u) * radius**2
+    learner = SLAMPerceptron(
+        "ndcg", update, radius=radius, max_docs=facts.max_docs, v_max=facts.v_max
+    )
     at = np.unique(np.geomspace(1, rounds, 40).astype(int)) - 1
+    losses, begin = [], 0
+    for end in m * (at + 1):
+        part = slice(begin, end)
+        learner.partial_fit(X[part], y[part], np.arange(begin, end) // m)
+        losses.append(float(learner.cumulative_loss_))
+        begin = end
     return {
         "rounds": (at + 1.0).tolist(),
-        "loss": np.cumsum(losses)[at].tolist(),
+        "loss": losses,
         "bound": bound[at].tolist(),
     }
 

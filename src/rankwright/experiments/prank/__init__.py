@@ -1,0 +1,1 @@
+"""PRank: Figure 2, on generated data and on MovieLens in place of EachMovie."""
