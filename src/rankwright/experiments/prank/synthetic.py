@@ -39,7 +39,7 @@ def sample(seed: int, rounds: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     X = rng.random((rounds, 2))
     value = 10 * (X[:, 0] - 0.5) * (X[:, 1] - 0.5) + NOISE * rng.normal(size=rounds)
-    return X, 1.0 + np.searchsorted(THRESHOLDS, value)
+    return X, 1 + np.searchsorted(THRESHOLDS, value).astype(np.float64)
 
 
 def explicit(X: Floats) -> Floats:
