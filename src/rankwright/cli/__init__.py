@@ -1,6 +1,7 @@
 """The command line: ``rankwright info|convert|train|predict|evaluate|bounds|...``.
 
-Exit codes: 0 for success, 1 for a check that failed, 2 for bad input. Bad input ends in one line on
+Exit codes: 0 for success, 1 for a check that failed, 2 for bad input, 130 and 143 for a training
+that was interrupted (by Ctrl-C or SIGTERM) and kept its best model. Bad input ends in one line on
 standard error, never in a traceback.
 """
 
@@ -60,6 +61,8 @@ app.command("reproduce")(reproduce.reproduce)
 
 def main() -> None:
     """Run the command line."""
+    # LightGBM's threads would spin while they wait; it reads this when it is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app()
     except BrokenPipeError:

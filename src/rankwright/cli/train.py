@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
-import sys
+import math
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from rankwright.cli.progress import Interrupt, interruptible, progress_bar
 from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, doing, read_dataset
 from rankwright.models import MODELS, make_model
-
-if TYPE_CHECKING:
-    from rankwright.solvers.solution import Progress
-
-# Where the command line's defaults differ from the class': files have features of any scale.
-_DEFAULTS: dict[str, dict[str, Any]] = {"linear": {"standardize": True}}
 
 
 def train(
@@ -41,6 +34,10 @@ def train(
             help="Divide features by their standard deviations.",
         ),
     ] = None,
+    valid: Annotated[
+        str | None,
+        typer.Option(help="Data file of validation queries; boosted trees are cut where best."),
+    ] = None,
     param: Annotated[
         list[str] | None,
         typer.Option("--param", "-p", help="NAME=VALUE: any parameter of the model; repeatable."),
@@ -60,26 +57,59 @@ def train(
     if penalty == "none":
         given["penalty"] = None
     given |= parse_params(param or [])
-    ranker = make_model(model, **_DEFAULTS.get(model, {}) | given)
+    ranker = make_model(model, **_defaults(model, valid is not None) | given)
+    if valid is not None and "early_stopping_rounds" not in ranker.get_params():
+        raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
     if jobs is not None and "n_jobs" in ranker.get_params():
         ranker.set_params(n_jobs=jobs)
     if hasattr(ranker, "_check_params"):
         ranker._check_params()  # before the long reading
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    others = {}
+    if valid is not None:
+        width = dataset.n_features
+        others["valid"] = read_dataset(valid, label=label, qid=qid, jobs=jobs, n_features=width)
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)
-    with progress_bar() as callback:
-        if hasattr(ranker, "fit_dataset"):
-            ranker.fit_dataset(dataset, callback)
-        else:
-            ranker.fit(dataset.X, dataset.y, dataset.qid)
+    interrupt = _fit(ranker, dataset, others)
     save(ranker, out)
     facts = {"model": out, **_facts(ranker), "seconds": round(time.perf_counter() - begin, 3)}
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:
         typer.echo(f"{out}: {type(ranker).__name__}, {_sentence(facts)}")
+    if interrupt.signal is not None:
+        raise typer.Exit(interrupt.exit_code)
+
+
+def _defaults(model: str, validated: bool) -> dict[str, Any]:
+    """Return parameters where the command line differs from the class."""
+    if model == "linear":
+        return {"standardize": True}  # files have features of any scale
+    if model == "boosted" and validated:
+        return {"early_stopping_rounds": 50, "eval_train": True}
+    return {}
+
+
+def _fit(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
+    """Fit, showing the progress; a booster that is interrupted keeps its best trees so far."""
+    if not hasattr(ranker, "fit_dataset"):
+        ranker.fit(dataset.X, dataset.y, dataset.qid)
+        return Interrupt()
+    if not hasattr(ranker, "staged_predict"):
+        with progress_bar() as show:
+            ranker.fit_dataset(dataset, show)
+        return Interrupt()
+    with interruptible() as interrupt, progress_bar() as show:
+
+        def callback(progress: Any) -> bool:
+            interrupt.may_wait = True
+            show(progress)
+            return interrupt.signal is not None
+
+        ranker.fit_dataset(dataset, callback, **others)
+    return interrupt
 
 
 def parse_params(texts: list[str]) -> dict[str, Any]:
@@ -126,6 +156,7 @@ def _facts(ranker: Any) -> dict[str, Any]:
         "gap": "gap_",
         "violation": "violation_",
         "iterations": "n_iter_",
+        "best_score": "best_score_",
         "stop": "stop_",
     }
     for name, attribute in attributes.items():
@@ -134,6 +165,8 @@ def _facts(ranker: Any) -> dict[str, Any]:
             facts[name] = value[-1] if isinstance(value, list) else value
     if facts.get("gap") == float("inf"):
         facts["gap"] = None
+    if "best_score" in facts and math.isnan(facts["best_score"]):
+        facts["best_score"] = None
     if hasattr(ranker, "coef_"):
         facts["features_used"] = int((ranker.coef_ != 0).sum())
         facts["features"] = ranker.n_features_in_
@@ -148,36 +181,10 @@ def _sentence(facts: dict[str, Any]) -> str:
         "gap": "gap at most {:.1e}",
         "features_used": "{} of " + str(facts.get("features")) + " features",
         "iterations": "{} iterations",
+        "best_score": "{:.4f} on validation queries",
         "stop": "{}",
         "seconds": "{} s",
     }
     return ", ".join(
         form.format(facts[name]) for name, form in forms.items() if facts.get(name) is not None
-    )
-
-
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """Show how a fit goes on: a live line on a terminal, plain lines when piped."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status("Fitting") as status:
-            yield lambda progress: status.update(_line(progress))
-        return
-    last = time.monotonic()
-
-    def print_sometimes(progress: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last >= 2:
-            last = time.monotonic()
-            typer.echo(_line(progress), err=True)
-
-    yield print_sometimes
-
-
-def _line(progress: Progress) -> str:
-    return (
-        f"iteration {progress.iteration}: objective {progress.objective:.6g}, "
-        f"{progress.n_features} features, violation {progress.violation:.1e}"
     )

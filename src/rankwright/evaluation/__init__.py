@@ -5,6 +5,8 @@ from rankwright.evaluation.comparing import Event, compare
 from rankwright.evaluation.comparison import Comparison, Failure, Standing
 from rankwright.evaluation.folds import Fold, read_folds, rotate, split
 from rankwright.evaluation.lineup import Entry, lineup, read_lineup
+from rankwright.evaluation.explain import Explanation, Reason, explain
+from rankwright.evaluation.importance import PermutationImportance, permutation_importance
 from rankwright.evaluation.measure import Evaluation, Result, evaluate
 from rankwright.evaluation.noise_record import Fit
 from rankwright.evaluation.noise_results import Difference, NoiseStudy
@@ -25,6 +27,10 @@ __all__ = [
     "NoiseStudy",
     "PairedComparison",
     "Range",
+    "Explanation",
+    "PairedComparison",
+    "PermutationImportance",
+    "Reason",
     "Result",
     "Standing",
     "bootstrap_interval",
@@ -37,4 +43,6 @@ __all__ = [
     "read_lineup",
     "rotate",
     "split",
+    "explain",
+    "permutation_importance",
 ]

@@ -1,0 +1,157 @@
+r"""Why one document stands above another: what each feature adds to the difference of their scores.
+
+A score is a sum over features, :math:`s(x) = c_0 + \sum_j c_j(x)`, so that
+
+.. math:: s(x_a) - s(x_b) = \sum_j c_j(x_a) - c_j(x_b).
+
+For a linear model :math:`c_j(x) = w_j x_j`, and nothing else is possible. For trees they are SHAP
+values: the one way to share a score among features that is fair in Shapley's sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rankwright.data.validation import Floats, check_names, check_X
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What one feature adds to the difference of two scores.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    difference : float
+        By how much it lifts the first document above the second.
+    value, other_value : float
+        The feature of the first and of the second document.
+    """
+
+    feature: str
+    difference: float
+    value: float
+    other_value: float
+
+    def __str__(self) -> str:
+        values = f"{self.value:g} against {self.other_value:g}"
+        return f"{self.difference:+.4f}  {self.feature} ({values})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """A ranking of a query's documents, and what each feature adds to their scores.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_docs,)
+        Scores.
+    contributions : ndarray of shape (n_docs, n_features)
+        What each feature adds; a row sums to its score minus ``start``.
+    start : float
+        The score that all documents start from.
+    features : ndarray of shape (n_docs, n_features)
+        The features.
+    feature_names : list of str
+        Their names.
+    """
+
+    scores: Floats
+    contributions: Floats
+    start: float
+    features: NDArray[Any]
+    feature_names: list[str]
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Rows, the best first; equal scores in row order."""
+        return np.argsort(-self.scores, kind="stable")
+
+    def why(self, a: int, b: int) -> list[Reason]:
+        """Say why row ``a`` has another score than row ``b``: the weightiest reasons first.
+
+        The differences of all reasons sum to the difference of the scores.
+        """
+        n = len(self.scores)
+        for row in (a, b):
+            if not -n <= row < n:
+                raise IndexError(f"rows must be below {n}, but one is {row}.")
+        difference = self.contributions[a] - self.contributions[b]
+        return [
+            Reason(
+                self.feature_names[j],
+                float(difference[j]),
+                float(self.features[a, j]),
+                float(self.features[b, j]),
+            )
+            for j in np.argsort(-np.abs(difference), kind="stable").tolist()
+        ]
+
+    def text(self, a: int, b: int, n_reasons: int = 5) -> str:
+        """Say the same in words, with the first few reasons."""
+        lead = float(self.scores[a] - self.scores[b])
+        place = "above" if lead > 0 else "below" if lead < 0 else "level with"
+        reasons = self.why(a, b)
+        scores = f"{self.scores[a]:.4f} against {self.scores[b]:.4f}"
+        lines = [f"row {a} stands {place} row {b}: {scores}"]
+        lines += [f"  {reason}" for reason in reasons[:n_reasons]]
+        others = reasons[n_reasons:]
+        if others:
+            rest = sum(reason.difference for reason in others)
+            lines.append(f"  {rest:+.4f}  {len(others)} other features")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        if len(self.scores) < 2:
+            return f"Explanation({len(self.scores)} document)"
+        first, second = self.order[:2].tolist()
+        return self.text(first, second)
+
+
+def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> Explanation:
+    """Share the scores of a query's documents among the features.
+
+    Parameters
+    ----------
+    model : LinearRanker, BoostedRanker or another fitted model
+        One that has weights (``coef_``) or tells what features add (``contributions``).
+    X : array-like or sparse matrix of shape (n_docs, n_features)
+        Documents of one query.
+    feature_names : sequence of str, optional
+        Names; those that the model was fitted with by default, else ``feature 1``, ...
+
+    Examples
+    --------
+    >>> import rankwright as rw
+    >>> X, y = [[1.0, 0.0], [3.0, 1.0], [0.0, 2.0]], [1, 2, 0]
+    >>> model = rw.LinearRanker("listnet", alpha=0.1).fit(X, y)
+    >>> found = rw.evaluation.explain(model, X, ["clicks", "age"])
+    >>> print(found.text(1, 0))
+    row 1 stands above row 0: 1.5129 against 0.5521
+      +1.1042  clicks (3 against 1)
+      -0.1434  age (1 against 0)
+    """
+    given = np.asarray(X) if not sp.issparse(X) else X
+    if not hasattr(model, "contributions") and np.ndim(getattr(model, "coef_", 0.0)) != 1:
+        raise TypeError(
+            f"model must be linear or have a method contributions, but is a {type(model).__name__}."
+        )
+    scores = np.asarray(model.predict(X), dtype=np.float64)
+    matrix = check_X(given, allow_nan=True)
+    dense = matrix.toarray() if sp.issparse(matrix) else matrix
+    if hasattr(model, "contributions"):
+        contributions, start = model.contributions(X)
+    else:
+        contributions, start = dense * model.coef_, 0.0
+    known = getattr(model, "feature_names_in_", None)
+    names = check_names(known if feature_names is None else feature_names, dense.shape[1])
+    if names is None:
+        names = [f"feature {j + 1}" for j in range(dense.shape[1])]
+    return Explanation(scores, np.asarray(contributions, dtype=np.float64), start, dense, names)
