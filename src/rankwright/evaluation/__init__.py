@@ -3,10 +3,10 @@
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.comparing import Event, compare
 from rankwright.evaluation.comparison import Comparison, Failure, Standing
-from rankwright.evaluation.folds import Fold, read_folds, rotate, split
-from rankwright.evaluation.lineup import Entry, lineup, read_lineup
 from rankwright.evaluation.explain import Explanation, Reason, explain
+from rankwright.evaluation.folds import Fold, read_folds, rotate, split
 from rankwright.evaluation.importance import PermutationImportance, permutation_importance
+from rankwright.evaluation.lineup import Entry, lineup, read_lineup
 from rankwright.evaluation.measure import Evaluation, Result, evaluate
 from rankwright.evaluation.noise_record import Fit
 from rankwright.evaluation.noise_results import Difference, NoiseStudy
@@ -21,15 +21,14 @@ __all__ = [
     "Entry",
     "Evaluation",
     "Event",
+    "Explanation",
     "Failure",
     "Fit",
     "Fold",
     "NoiseStudy",
     "PairedComparison",
-    "Range",
-    "Explanation",
-    "PairedComparison",
     "PermutationImportance",
+    "Range",
     "Reason",
     "Result",
     "Standing",
@@ -37,12 +36,12 @@ __all__ = [
     "compare",
     "compare_pairs",
     "evaluate",
+    "explain",
     "lineup",
     "noise_study",
+    "permutation_importance",
     "read_folds",
     "read_lineup",
     "rotate",
     "split",
-    "explain",
-    "permutation_importance",
 ]
