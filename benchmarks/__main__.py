@@ -1,12 +1,18 @@
-"""``python -m benchmarks [loading|metrics|linear|table|all] [--quick]``."""
+"""``python -m benchmarks [loading|metrics|linear|noise|table|all] [--quick]``."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, table
+from benchmarks import linear, loading, metrics, noise, table
 
-STEPS = {"loading": loading.run, "metrics": metrics.run, "linear": linear.run, "table": table.run}
+STEPS = {
+    "loading": loading.run,
+    "metrics": metrics.run,
+    "linear": linear.run,
+    "noise": noise.run,
+    "table": table.run,
+}
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from rankwright.data.click_models import Bools, Cascade, ClickModel
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, write_atomically
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.streams import check_seed, uniforms
+from rankwright.data.streams import check_seed, shuffled_rows, uniforms
 from rankwright.data.validation import Floats, check_scores
 
 # Names of the streams of one seed.
@@ -164,15 +164,16 @@ def simulate_clicks(
     cut = isinstance(model, Cascade) if cut is None else cut
     groups, query = dataset.groups, dataset.groups.query_of_rows()
     attraction = model.attraction(dataset.y)
-    ranking = None if scores is None else -check_scores(scores, dataset.n_docs)
+    ranked = None
+    if scores is not None:
+        ranked = np.lexsort((-check_scores(scores, dataset.n_docs), query))
     place = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
     inside = None if top is None else place < top
     shown = groups if top is None else _with_sizes(np.minimum(groups.sizes, top))
 
     parts = []
     for number in range(impressions):
-        by = uniforms(groups, seed, _SHUFFLE, number) if ranking is None else ranking
-        order = np.lexsort((by, query))
+        order = shuffled_rows(groups, seed, _SHUFFLE, number) if ranked is None else ranked
         rows = order if inside is None else order[inside]
         uniform = uniforms(groups, seed, _CLICK, number)
         clicked, propensity = model.draw(attraction[rows], uniform[rows], shown)

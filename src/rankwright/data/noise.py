@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import Keys, mix
-from rankwright.data.streams import as_uniform, check_seed, query_uniforms, stream_keys, uniforms
+from rankwright.data.streams import (
+    as_uniform,
+    check_seed,
+    query_uniforms,
+    shuffled_rows,
+    stream_keys,
+    uniforms,
+)
 from rankwright.data.validation import Floats
 
 # Probabilities of labels 0..4 in section 5.4 of the XE-NDCG paper.
@@ -165,7 +172,7 @@ def _counts(groups: Groups, share: float, seed: int) -> Ints:
 def _choose(groups: Groups, share: float, seed: int) -> NDArray[np.bool_]:
     """Choose a share of each query's documents."""
     counts = np.minimum(_counts(groups, share, seed), groups.sizes)
-    order = np.lexsort((uniforms(groups, seed, _CHOICE), groups.query_of_rows()))
+    order = shuffled_rows(groups, seed, _CHOICE)
     place = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
     chosen = np.zeros(groups.n_rows, dtype=bool)
     chosen[order] = place < np.repeat(counts, groups.sizes)
@@ -204,7 +211,8 @@ def _first_distinct(keys: Keys, below: Ints, wanted: Ints) -> Ints:
         time = np.arange(len(query)) - np.repeat(starts, n_draws[left])
         bits = mix(keys[query] + time.astype(np.uint64))
         numbers = (as_uniform(bits) * below[query]).astype(np.int64)
-        order = np.lexsort((numbers, query))  # stable: the earlier of equal draws comes first
+        # Stable: the earlier of equal draws comes first.
+        order = np.argsort(query * (int(below.max()) + 1) + numbers, kind="stable")
         new = np.ones(len(query), dtype=bool)
         same = (np.diff(query[order]) == 0) & (np.diff(numbers[order]) == 0)
         new[order[1:][same]] = False

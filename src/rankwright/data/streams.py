@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.data.groups import Groups
+from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import Keys, combine, mix
 from rankwright.data.validation import Floats
 
@@ -31,15 +31,29 @@ def stream_keys(groups: Groups, *path: int) -> Keys:
 
 def uniforms(groups: Groups, *path: int) -> Floats:
     """Return a number in [0, 1) for each row: a function of path, query id and position."""
-    position = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
-    return as_uniform(
-        mix(np.repeat(stream_keys(groups, *path), groups.sizes) + position.astype(np.uint64))
-    )
+    return as_uniform(_row_bits(groups, *path))
+
+
+def shuffled_rows(groups: Groups, *path: int) -> Ints:
+    """Return the rows of each query in random order, query after query.
+
+    A document's place is decided by 32 bits that are a function of path, query id and position;
+    the few ties keep the order of the rows.
+    """
+    bits = _row_bits(groups, *path) >> np.uint64(32)
+    # One number for query and draw: a stable sort is fast on keys that rise from block to block.
+    blocks = groups.query_of_rows().astype(np.uint64) << np.uint64(32)
+    return np.argsort(blocks | bits, kind="stable")
 
 
 def query_uniforms(groups: Groups, *path: int) -> Floats:
     """Return a number in [0, 1) for each query: a function of path and query id."""
     return as_uniform(stream_keys(groups, *path))
+
+
+def _row_bits(groups: Groups, *path: int) -> Keys:
+    position = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
+    return mix(np.repeat(stream_keys(groups, *path), groups.sizes) + position.astype(np.uint64))
 
 
 def as_uniform(bits: Keys) -> Floats:

@@ -1,9 +1,10 @@
 """How rankers behave as the training data gets worse.
 
-Each trial cuts the queries anew into training, validation and test queries (60/20/20). At each
-level the training queries are corrupted (clicks also replace the validation labels, as they would
-in practice), every model is fitted to the same corrupted data, and is measured on the test queries,
-which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper do the same.
+Each trial cuts the queries anew into training, validation and test queries (60/20/20), or takes
+the next of given folds. At each level the training queries are corrupted (clicks also replace the
+validation labels, as they would in practice), every model is fitted to the same corrupted data, and
+is measured on the test queries, which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper
+do the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from rankwright.data.streams import check_seed
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.job import fit
 from rankwright.evaluation.lineup import Entry, check_names, lineup
-from rankwright.evaluation.noise_record import Fit, Record, describe, fingerprint, key_of
+from rankwright.evaluation.noise_record import (
+    Fit,
+    Record,
+    describe,
+    fingerprint,
+    key_of,
+    parts_of,
+)
 from rankwright.evaluation.noise_results import NoiseStudy
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.parsing import parse
@@ -41,7 +49,7 @@ Callback: TypeAlias = Callable[[Fit, int, int], None]  # fit, how many are done,
 
 
 def noise_study(
-    dataset: Dataset,
+    data: Dataset | Sequence[Fold],
     corruption: str | Corruption = "labels",
     models: Sequence[str | Entry] | Mapping[str, Any] = DEFAULT_MODELS,
     *,
@@ -57,8 +65,9 @@ def noise_study(
 
     Parameters
     ----------
-    dataset : Dataset
-        Judged documents.
+    data : Dataset or sequence of Fold
+        Judged documents, cut anew in each trial; or folds, of which trial t takes one after the
+        other.
     corruption : str or Corruption, default "labels"
         ``"labels"``, ``"augment"``, ``"cascade"``, ``"position"``, ``"browsing"``, or one with
         settings of your own. ``"labels"`` draws labels up to the largest in the data.
@@ -100,7 +109,7 @@ def noise_study(
     [0.8, 0.6]
     """
     seed = check_seed(random_state)
-    what = _check_corruption(corruption, dataset)
+    what = _check_corruption(corruption, data)
     entries = _check_models(models)
     swept = tuple(float(level) for level in (what.levels if levels is None else levels))
     if not swept or len(set(swept)) < len(swept):
@@ -110,14 +119,14 @@ def noise_study(
     measured = parse(metric)
     values = np.full((len(entries), len(swept), n_trials), np.nan)
     record = Record(path, what.name, str(measured))
-    data = fingerprint(dataset)
+    facts = fingerprint(data)
     done, total = 0, values.size
     for trial in range(n_trials):
-        clean = Fold(f"trial {trial}", *dataset.split(SHARES, seed + trial))
+        clean = _split(data, trial, seed)
         for j, level in enumerate(swept):
             fold: Fold | None = None
             for i, entry in enumerate(entries):
-                key = key_of(data, what, measured, seed, trial, level, describe(entry))
+                key = key_of(facts, what, measured, seed, trial, level, describe(entry))
                 result = record.find(key)
                 if result is None:
                     fold = _corrupt(what, clean, level, seed + trial) if fold is None else fold
@@ -132,11 +141,19 @@ def noise_study(
     return NoiseStudy(what, measured, names, swept, values)
 
 
-def _check_corruption(corruption: str | Corruption, dataset: Dataset) -> Corruption:
+def _split(data: Dataset | Sequence[Fold], trial: int, seed: int) -> Fold:
+    if isinstance(data, Dataset):
+        return Fold(f"trial {trial}", *data.split(SHARES, seed + trial))
+    fold = data[trial % len(data)]
+    return Fold(f"trial {trial}", fold.train, fold.valid, fold.test)
+
+
+def _check_corruption(corruption: str | Corruption, data: Dataset | Sequence[Fold]) -> Corruption:
     if isinstance(corruption, Corruption):
         return corruption
     if corruption == "labels":
-        return LabelNoise(label_noise_up_to(float(dataset.y.max())))
+        largest = max(float(part.y.max()) for part in parts_of(data))
+        return LabelNoise(label_noise_up_to(largest))
     return find_corruption(corruption)
 
 
