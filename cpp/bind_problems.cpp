@@ -1,9 +1,10 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <cmath>
 #include <optional>
 
-#include "problems.hpp"
+#include "predtron.hpp"
 #include "python.hpp"
 
 namespace rankwright {
@@ -52,6 +53,52 @@ void check_prediction(const Problem& problem, const In<std::int32_t>& sigma) {
     for (const auto code : view(sigma)) {
         require(code >= 0 && static_cast<std::size_t>(code) < end, "a prediction is out of range");
     }
+}
+
+Mode parse_mode(std::string_view mode) {
+    if (mode == "augmented") return Mode::augmented;
+    if (mode == "predicted") return Mode::predicted;
+    require(mode == "loss_driven", "mode must be 'augmented', 'predicted' or 'loss_driven'");
+    return Mode::loss_driven;
+}
+
+Norm parse_norm(std::string_view norm) {
+    if (norm == "l2") return Norm::l2;
+    if (norm == "l1") return Norm::entries;
+    if (norm == "group") return Norm::columns;
+    require(norm == "trace", "norm must be 'l2', 'l1', 'group' or 'trace'");
+    return Norm::singular;
+}
+
+void check_stream(const Problem& problem, const Stream& stream, std::size_t n_labels,
+                  std::size_t d) {
+    const auto* ranking = dynamic_cast<const RankingProblem*>(&problem);
+    const std::size_t n_rows = stream.rows.n_rows;
+    const bool queries = !stream.indptr.empty();
+    require(n_labels == n_rows * stream.label_width, "labels must have a row for each row");
+    const std::size_t n_rounds = queries ? stream.indptr.size() - 1 : n_rows;
+    for (const auto r : stream.order)
+        require(r >= 0 && static_cast<std::size_t>(r) < n_rounds, "no such round");
+    if (queries) {
+        require(ranking && d == 1 && stream.label_width == 1, "only rankings have queries");
+        require(
+            stream.indptr.front() == 0 && static_cast<std::size_t>(stream.indptr.back()) == n_rows,
+            "indptr must begin with 0 and end with the number of rows");
+        for (std::size_t q = 0; q < n_rounds; ++q) {
+            require(stream.indptr[q] <= stream.indptr[q + 1] &&
+                        static_cast<std::size_t>(stream.indptr[q + 1] - stream.indptr[q]) <=
+                            ranking->most(),
+                    "indptr must not decrease, and the tables must have a value for each rank");
+        }
+        return;
+    }
+    require(stream.label_width == (ranking ? d : problem.n_labels()) &&
+                (ranking ? d <= ranking->most() : d == problem.n_scores()),
+            "labels and weights must fit the problem");
+    if (ranking || stream.label_width > 1 || problem.n_codes() != 1) return;
+    const double end = d == 1 ? 2 : static_cast<double>(d);
+    for (std::size_t i = 0; i < n_rows; ++i)
+        require(stream.labels[i] >= 0 && stream.labels[i] < end, "a label is no class");
 }
 
 }  // namespace
@@ -173,6 +220,103 @@ void bind_problems(nb::module_& m) {
             });
         },
         "cost"_a.noconvert());
+    nb::class_<LinkedWeights>(m, "LinkedWeights", "Weights behind a link.")
+        .def(
+            "__init__",
+            [](LinkedWeights* self, std::string_view norm, double q, OutMatrix<double> theta,
+               bool intercept) {
+                require(!intercept || theta.shape(0) > 0, "an intercept needs a row of theta");
+                const Norm kind = parse_norm(norm);
+                nb::gil_scoped_release release;
+                new (self)
+                    LinkedWeights(kind, q, theta.data(), theta.shape(0), theta.shape(1), intercept);
+            },
+            "norm"_a, "q"_a, "theta"_a.noconvert(), "intercept"_a, nb::keep_alive<1, 4>())
+        .def(
+            "write",
+            [](const LinkedWeights& weights, Out<double> W) {
+                require(W.size() == weights.n_features() * weights.d(), "W has a wrong size");
+                weights.write(W.data());
+            },
+            "W"_a.noconvert())
+        .def(
+            "scores",
+            [](const LinkedWeights& weights, const Rows& rows, std::size_t first, std::size_t n) {
+                require(first + n <= rows.n_rows, "no such rows");
+                const std::size_t d = weights.d();
+                return make_array<double>(n * d, [&](double* out) {
+                    std::vector<double> scratch(d);
+                    for (std::size_t i = 0; i < n; ++i)
+                        weights.scores(rows, first + i, out + i * d, scratch.data());
+                });
+            },
+            "rows"_a, "first"_a, "n"_a)
+        .def(
+            "update",
+            [](LinkedWeights& weights, const Rows& rows, std::size_t first, std::size_t n,
+               In<double> g, double eta, Iterate& iterate, std::int64_t round) {
+                require(first + n <= rows.n_rows && g.size() == n * weights.d(), "no such rows");
+                require(iterate.w.size() == weights.n_features() * weights.d(),
+                        "the iterate must fit the weights");
+                iterate.round = round;
+                apply_update(rows, first, n, g.data(), eta, weights, iterate);
+            },
+            "rows"_a, "first"_a, "n"_a, "g"_a.noconvert(), "eta"_a, "iterate"_a, "round"_a);
+    m.def(
+        "predict_all",
+        [](const Problem& problem, InMatrix<double> scores, OutMatrix<std::int32_t> out) {
+            const std::size_t n = scores.shape(0), d = scores.shape(1);
+            const std::size_t n_codes = problem.n_codes() ? problem.n_codes() : d;
+            require(problem.n_scores() == 0 || problem.n_scores() == d, "wrong number of scores");
+            require(out.shape(0) == n && out.shape(1) == n_codes, "out has a wrong shape");
+            nb::gil_scoped_release release;
+            for (std::size_t i = 0; i < n; ++i)
+                problem.predict({scores.data() + i * d, d}, nullptr,
+                                {out.data() + i * n_codes, n_codes});
+        },
+        "problem"_a, "scores"_a.noconvert(), "out"_a.noconvert());
+    m.def(
+        "predtron_round",
+        [](const Problem& problem, std::string_view mode, In<double> t, In<double> y,
+           In<double> comparator, Out<double> direction) {
+            check_scores(problem, t);
+            check_label(problem, y);
+            require(t.size() == n_scores_of(problem, y.size()) && direction.size() == t.size() &&
+                        (comparator.size() == 0 || comparator.size() == t.size()),
+                    "lengths differ");
+            const double* u = comparator.size() ? comparator.data() : nullptr;
+            const RoundResult result =
+                Round(problem, parse_mode(mode))(view(t), y.data(), u, direction.data());
+            return std::pair(result.loss, result.comparator);
+        },
+        "problem"_a, "mode"_a, "scores"_a.noconvert(), "y"_a.noconvert(),
+        "comparator"_a.noconvert(), "direction"_a.noconvert());
+    m.def(
+        "predtron",
+        [](const Problem& problem, std::string_view mode, double eta, const Rows& rows,
+           In<std::int64_t> indptr, In<std::int64_t> order, InMatrix<double> labels,
+           In<double> comparator, LinkedWeights& weights, Iterate& iterate, Out<double> losses,
+           Out<double> charges) {
+            const Stream stream{
+                rows,          view(indptr),    view(order),
+                labels.data(), labels.shape(1), comparator.size() ? comparator.data() : nullptr};
+            check_stream(problem, stream, labels.size(), weights.d());
+            require(rows.n_features + weights.has_intercept() == weights.n_features(),
+                    "rows must fit the weights");
+            require(iterate.w.size() == weights.n_features() * weights.d(),
+                    "the iterate must fit the weights");
+            require(comparator.size() == 0 || comparator.size() == rows.n_rows * weights.d(),
+                    "comparator must have scores for each row");
+            require(losses.size() == order.size() && charges.size() == order.size(),
+                    "losses and charges must have a value for each round");
+            const Mode kind = parse_mode(mode);
+            nb::gil_scoped_release release;
+            return predtron(problem, kind, eta, stream, weights, iterate, losses.data(),
+                            charges.data());
+        },
+        "problem"_a, "mode"_a, "eta"_a, "rows"_a, "indptr"_a.noconvert(), "order"_a.noconvert(),
+        "labels"_a.noconvert(), "comparator"_a.noconvert(), "weights"_a, "iterate"_a,
+        "losses"_a.noconvert(), "charges"_a.noconvert());
 }
 
 }  // namespace rankwright

@@ -4,8 +4,11 @@
 // Sums run in a fixed order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace rankwright {
 
@@ -19,6 +22,14 @@ class Rows {
     // w += c x_row
     virtual void add(std::size_t row, double c, double* w) const = 0;
     virtual double squared_norm(std::size_t row) const = 0;
+    // Several weights for each feature, those of one feature side by side:
+    // t = sum_j x_j W_j, and W_j += c x_j g, with d entries each
+    virtual void dots(std::size_t row, const double* W, std::size_t d, double* t) const = 0;
+    virtual void add_outer(std::size_t row, double c, const double* g, std::size_t d,
+                           double* W) const = 0;
+    // The features that the row has, ascending; a dense row has all.
+    virtual void features(std::size_t row, std::vector<std::size_t>& out) const = 0;
+    virtual bool dense() const = 0;
     // out[i] = x_{begin + i} . w
     virtual void scores(std::size_t begin, std::size_t end, const double* w, double* out) const {
         for (std::size_t row = begin; row < end; ++row) out[row - begin] = dot(row, w);
@@ -70,6 +81,29 @@ class DenseRows final : public Rows {
             return value * value;
         });
     }
+    void dots(std::size_t row, const double* W, std::size_t d, double* t) const override {
+        const Float* x = data_ + row * n_features;
+        std::fill_n(t, d, 0.0);
+        for (std::size_t j = 0; j < n_features; ++j) {
+            const double value = x[j];
+            for (std::size_t k = 0; k < d; ++k) t[k] += value * W[j * d + k];
+        }
+    }
+    void add_outer(std::size_t row, double c, const double* g, std::size_t d,
+                   double* W) const override {
+        const Float* x = data_ + row * n_features;
+        for (std::size_t k = 0; k < d; ++k) {  // often all but two are 0
+            if (g[k] == 0) continue;
+            const double step = c * g[k];
+            for (std::size_t j = 0; j < n_features; ++j)
+                W[j * d + k] += step * static_cast<double>(x[j]);
+        }
+    }
+    void features(std::size_t, std::vector<std::size_t>& out) const override {
+        out.resize(n_features);
+        std::iota(out.begin(), out.end(), std::size_t(0));
+    }
+    bool dense() const override { return true; }
 };
 
 template <class Float, class Index>
@@ -102,6 +136,26 @@ class SparseRows final : public Rows {
         }
         return sum;
     }
+    void dots(std::size_t row, const double* W, std::size_t d, double* t) const override {
+        std::fill_n(t, d, 0.0);
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            const double value = data_[i];
+            const double* weights = W + static_cast<std::size_t>(indices_[i]) * d;
+            for (std::size_t k = 0; k < d; ++k) t[k] += value * weights[k];
+        }
+    }
+    void add_outer(std::size_t row, double c, const double* g, std::size_t d,
+                   double* W) const override {
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            const double step = c * static_cast<double>(data_[i]);
+            double* weights = W + static_cast<std::size_t>(indices_[i]) * d;
+            for (std::size_t k = 0; k < d; ++k) weights[k] += step * g[k];
+        }
+    }
+    void features(std::size_t row, std::vector<std::size_t>& out) const override {
+        out.assign(indices_ + indptr_[row], indices_ + indptr_[row + 1]);
+    }
+    bool dense() const override { return false; }
 };
 
 }  // namespace rankwright

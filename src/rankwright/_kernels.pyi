@@ -1082,3 +1082,76 @@ def assign(
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
 ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+
+class LinkedWeights:
+    """Weights behind a link."""
+
+    def __init__(
+        self,
+        norm: str,
+        q: float,
+        theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        intercept: bool,
+    ) -> None: ...
+    def write(
+        self, W: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+    ) -> None: ...
+    def scores(
+        self, rows: Rows, first: int, n: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def update(
+        self,
+        rows: Rows,
+        first: int,
+        n: int,
+        g: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        eta: float,
+        iterate: Iterate,
+        round: int,
+    ) -> None: ...
+
+def predict_all(
+    problem: Problem,
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def predtron_round(
+    problem: Problem,
+    mode: str,
+    scores: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    comparator: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    direction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> tuple[float, float]: ...
+def predtron(
+    problem: Problem,
+    mode: str,
+    eta: float,
+    rows: Rows,
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    labels: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    comparator: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: LinkedWeights,
+    iterate: Iterate,
+    losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> int: ...

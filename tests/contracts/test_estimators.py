@@ -26,6 +26,11 @@ from rankwright.online import (
     MulticlassPerceptron,
     OnlineRanker,
     PRank,
+    PredtronClassifier,
+    PredtronLabelRanker,
+    PredtronMultilabel,
+    PredtronOrdinal,
+    PredtronRanker,
     SLAMPerceptron,
     WidrowHoff,
 )
@@ -56,13 +61,26 @@ ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
     "multiclass-perceptron": MulticlassPerceptron(variant="averaged"),
     "multiclass-perceptron-kernel": MulticlassPerceptron("max", kernel="rbf"),
 }
+PREDTRON: dict[str, Any] = {  # and in test_predtron.py
+    "predtron-classifier": PredtronClassifier(),
+    "predtron-classifier-augmented": PredtronClassifier(mode="augmented", radius=10.0),
+    "predtron-classifier-kernel": PredtronClassifier(kernel="rbf", variant="averaged"),
+    "predtron-classifier-l1": PredtronClassifier(norm="l1", variant="averaged", n_epochs=3),
+    "predtron-ordinal": PredtronOrdinal(),
+    "predtron-multilabel": PredtronMultilabel(),
+    "predtron-multilabel-trace": PredtronMultilabel("subset", norm="trace", variant="voted"),
+    "predtron-ranker": PredtronRanker(),
+    "predtron-ranker-augmented": PredtronRanker(mode="augmented", eta=0.01, variant="averaged"),
+    "predtron-label-ranker": PredtronLabelRanker(),
+    "predtron-label-ranker-group": PredtronLabelRanker(norm="group", variant="averaged"),
+}
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
 # --- scikit-learn's checks ---------------------------------------------------------------------
 
 
-@parametrize_with_checks([*ESTIMATORS.values(), *ONLINE.values()])
+@parametrize_with_checks([*ESTIMATORS.values(), *ONLINE.values(), *PREDTRON.values()])
 def test_scikit_learn_agrees(estimator: Any, check: Callable[[Any], None]) -> None:
     # Each check is on data of its own; that no warning of ours appears is tested elsewhere.
     with warnings.catch_warnings():

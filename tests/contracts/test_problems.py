@@ -24,6 +24,7 @@ from rankwright.problems import (
     Ranking,
     surrogate,
 )
+from rankwright.theory import predtron_margin
 from tests.reference import problems as reference
 from tests.reference.problems import Enumerated, Floats
 
@@ -197,6 +198,18 @@ def test_loss_ranges_are_those_of_the_enumeration(name: str) -> None:
         assert largest == pytest.approx(positive.max(initial=0.0))
         if len(positive):
             assert smallest == pytest.approx(positive.min())
+
+
+@every_case
+def test_margins_are_those_of_the_enumeration(name: str) -> None:
+    case = CASES[name]
+    for t, y in draws(case, 30):
+        label = case.as_twin(y)
+        margin = predtron_margin(case.problem, t, y)
+        weak = case.twin.weak_margin(t, label)
+        assert margin.weak == pytest.approx(weak, abs=ROUNDING)
+        if abs(weak) > 1e-9:
+            assert margin.compatible == case.twin.compatible(t, label)
 
 
 @every_case

@@ -82,6 +82,15 @@ class Multiclass(Native):
     def _decode(self, codes: Codes) -> int:
         return REJECT if codes[0] == self.n_classes else int(codes[0])
 
+    def extremes(self, scores: ArrayLike, y: Any) -> tuple[float, float, float]:
+        """Return the similarities that margins are made of."""
+        t = self._scores(scores)
+        label = int(_check_class(y, self.n_classes))
+        others = np.delete(t, label).max()
+        if len(self.reject_costs):
+            others = max(others, t.sum() / np.sqrt(self.n_classes))
+        return float(t[label]), float(t[label]), float(others)
+
     def loss_range(self, y: Any = None) -> tuple[float, float]:
         r"""Return :math:`c_L` and :math:`C_L`."""
         losses = np.vstack([self.matrix, self.reject_costs.reshape(-1, self.n_classes)])
@@ -145,6 +154,11 @@ class Binary(Native):
 
     def _decode(self, codes: Codes) -> int:
         return int(codes[0])
+
+    def extremes(self, scores: ArrayLike, y: Any) -> tuple[float, float, float]:
+        """Return the similarities that margins are made of."""
+        own = float(self._scores(scores)[0]) * (1 if _check_class(y, 2) else -1)
+        return own, own, -own
 
     def loss_range(self, y: Any = None) -> tuple[float, float]:
         r"""Return :math:`c_L` and :math:`C_L`."""

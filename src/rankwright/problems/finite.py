@@ -87,6 +87,12 @@ class Finite(Problem):
         losses = self._losses(y)
         return self._best(losses + self.vectors @ scores, losses)
 
+    def extremes(self, scores: Floats, y: Any) -> tuple[float, float, float]:
+        """Return the similarities that margins are made of."""
+        similarity, wrong = self.vectors @ scores, self._losses(y) > 0
+        right = similarity[~wrong]
+        return float(right.min()), float(right.max()), float(similarity[wrong].max(initial=-np.inf))
+
     def loss_range(self, y: Any = None) -> tuple[float, float]:
         """Return the smallest loss above 0 and the largest, for a label."""
         if y is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats
@@ -73,6 +73,24 @@ class Multilabel(Native):
 
     def _decode(self, codes: Codes) -> NDArray[np.int64]:
         return codes.astype(np.int64)
+
+    def extremes(self, scores: ArrayLike, y: Any) -> tuple[float, float, float]:
+        """Return the similarities that margins are made of."""
+        t, bits = self._scores(scores), self.encode(y)
+        flips = 2 * np.where(bits > 0, t, -t)  # what it costs to flip a label away from y
+        own, unit = float(flips.sum() / 2), 1 / np.sqrt(self.n_labels)
+        free = float(np.maximum(-flips, 0).sum())  # gained by all flips that gain
+        if self.loss_name != "error_set":
+            wrong = own + (free if (flips <= 0).any() else -flips.min())
+            return own * unit, own * unit, float(wrong * unit)
+        # Correct are subsets and supersets of y: flips on one side only; wrong ones need both.
+        sides = flips[bits > 0], flips[bits == 0]
+        least = own - max(float(np.maximum(side, 0).sum()) for side in sides)
+        most = own + max(float(np.maximum(-side, 0).sum()) for side in sides)
+        if not (len(sides[0]) and len(sides[1])):
+            return least * unit, most * unit, -np.inf
+        wrong = own + free - sum(max(float(side.min()), 0.0) for side in sides)
+        return least * unit, most * unit, wrong * unit
 
     def loss_range(self, y: Any = None) -> tuple[float, float]:
         r"""Return :math:`c_L` and :math:`C_L`."""

@@ -82,6 +82,10 @@ class Native(Problem):
         t = self._scores(scores)
         return self._decode(self.kernel(len(t)).augmented(t, self._label(y, t)))
 
+    def encoded_range(self, label: Floats) -> tuple[float, float]:
+        r"""Return :math:`c_L` and :math:`C_L` of a label that is already encoded."""
+        return self.loss_range()
+
     def _label(self, y: Any, t: Floats) -> Floats:
         label = self.encode(y)
         if self.n_scores is None and len(label) != len(t):

@@ -60,6 +60,12 @@ class Problem(Protocol):
             "loss. Pass learning_rate."
         )
 
+    def extremes(self, scores: Floats, y: Any) -> tuple[float, float, float]:
+        """Return three similarities: the least and the largest of a correct prediction, and the
+        largest of a wrong one. Margins are made of them.
+        """  # noqa: D205
+        raise NotImplementedError(f"{type(self).__name__} has no extremes(scores, y).")
+
 
 def surrogate(problem: Problem, scores: ArrayLike, y: Any) -> float:
     r"""Return Predtron's surrogate of the loss.

@@ -130,6 +130,43 @@ class Ranking(Native):
         t = self._scores(scores)
         return self._decode(self.kernel(len(t)).augmented_by(t, self._label(y, t), route))
 
+    def extremes(self, scores: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
+        """Return the similarities that margins are made of."""
+        t = self._scores(scores)
+        gains, m = self._label(y, t), len(t)
+        f = self.f(m) / np.linalg.norm(self.f(m))
+        top = np.sort(t)[::-1]
+        if self.cutoff is not None:
+            return self._precision_extremes(t, gains, f)
+        if np.ptp(gains) == 0:
+            return float(f @ top[::-1]), float(f @ top), -np.inf
+        # Inside a grade any order is correct; the worst one is by increasing score.
+        most, least = np.lexsort((-t, -gains)), np.lexsort((t, -gains))
+        best = float(f @ t[most])
+        if not np.array_equal(t[most], top):  # the order of the scores is wrong itself
+            return float(f @ t[least]), best, float(f @ top)
+        edges = np.flatnonzero(np.diff(gains[most]))
+        costs = (t[most[edges]] - t[most[edges + 1]]) * (f[edges] - f[edges + 1])
+        return float(f @ t[least]), best, best - float(costs.min())
+
+    def _precision_extremes(
+        self, t: Floats, gains: Floats, f: Floats
+    ) -> tuple[float, float, float]:
+        """Look at each number of relevant documents that the first K can have."""
+        order = np.argsort(-t, kind="stable")
+        relevant, others = order[gains[order] > 0], order[gains[order] == 0]
+        k = min(self.cutoff or 0, len(t))
+        fewest, most = max(0, k - len(others)), min(k, len(relevant))
+
+        def similarity(n: int, sign: int) -> float:
+            first = np.concatenate([relevant[::sign][:n], others[::sign][: k - n]])
+            rest = np.setdiff1d(order, first)
+            ranked = [np.sort(t[part])[::-sign] for part in (first, rest)]
+            return float(f @ np.concatenate(ranked))
+
+        wrong = max((similarity(n, 1) for n in range(fewest, most)), default=-np.inf)
+        return similarity(most, -1), similarity(most, 1), wrong
+
     def loss_range(self, y: Any = None) -> tuple[float, float]:
         r"""Return :math:`c_L` and :math:`C_L` for labels.
 
@@ -138,7 +175,11 @@ class Ranking(Native):
         """
         if y is None:
             raise ValueError("the losses of a ranking depend on the labels: pass y.")
-        gains = np.sort(self.encode(y))[::-1]
+        return self.encoded_range(self.encode(y))
+
+    def encoded_range(self, label: Floats) -> tuple[float, float]:
+        r"""Return :math:`c_L` and :math:`C_L` for gains."""
+        gains = np.sort(label)[::-1]
         D = self.discounts(len(gains))
         best, worst = float(gains @ D), float(gains[::-1] @ D)
         if not worst < best:

@@ -4,6 +4,7 @@ from rankwright.theory.certificate import Certificate, certificate
 from rankwright.theory.generalization import Generalization, generalization
 from rankwright.theory.gradients import radius, score_gradient_norms
 from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.links import link_constant, link_exponent, link_radius, weight_norm
 from rankwright.theory.margins import MarginReport
 from rankwright.theory.perceptron import (
     gradient_descent_bound,
@@ -18,6 +19,19 @@ from rankwright.theory.perceptron import (
     slam_theorem5,
     widrow_hoff_bound,
 )
+from rankwright.theory.predtron import (
+    predtron_any_step,
+    predtron_bound,
+    predtron_corollary,
+    predtron_loss_driven,
+    predtron_predicted,
+    predtron_theorem1,
+)
+from rankwright.theory.predtron_margins import (
+    PredtronMargin,
+    predtron_margin,
+    predtron_margins,
+)
 from rankwright.theory.table import LossFacts, LossTable, loss_table
 
 __all__ = [
@@ -27,13 +41,25 @@ __all__ = [
     "LossFacts",
     "LossTable",
     "MarginReport",
+    "PredtronMargin",
     "certificate",
     "generalization",
     "gradient_descent_bound",
+    "link_constant",
+    "link_exponent",
+    "link_radius",
     "loss_table",
     "multiclass_bound",
     "prank_bound",
     "prank_theorem2",
+    "predtron_any_step",
+    "predtron_bound",
+    "predtron_corollary",
+    "predtron_loss_driven",
+    "predtron_margin",
+    "predtron_margins",
+    "predtron_predicted",
+    "predtron_theorem1",
     "radius",
     "score_gradient_norms",
     "slam_corollary6",
@@ -42,5 +68,6 @@ __all__ = [
     "slam_printed",
     "slam_separable",
     "slam_theorem5",
+    "weight_norm",
     "widrow_hoff_bound",
 ]

@@ -1,0 +1,208 @@
+"""Predtron for a problem of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import validate_data
+
+from rankwright.data.groups import gather
+from rankwright.data.validation import Floats, check_qid
+from rankwright.online.dual import KernelLike
+from rankwright.online.linear import Variant
+from rankwright.online.predtron_learner import Mode, PredtronData, PredtronLearner
+from rankwright.problems.native import Native
+from rankwright.problems.problem import Problem
+from rankwright.theory.links import NormName
+
+
+class Predtron(PredtronLearner):
+    r"""The general algorithm, for any problem.
+
+    .. math::
+        \nabla\psi(W) \leftarrow \nabla\psi(W)
+        - \eta\, s\, (\mathrm{rep}(\tilde\sigma) - \mathrm{rep}(\sigma_y))\, x^\top
+        \quad\text{when } L(\mathrm{pred}(W x), y) > 0
+
+    ``mode`` chooses :math:`\tilde\sigma` and :math:`s`:
+
+    - ``"augmented"``: the loss-augmented prediction
+      :math:`\arg\max_\sigma L(\sigma, y) + \langle\mathrm{rep}(\sigma), W x\rangle`, s = 1, with
+      :math:`\eta = c_L/(4R^2)` (Algorithm 1);
+    - ``"predicted"``: the prediction itself, s = 1; no step to choose, since the run does not
+      depend on it;
+    - ``"loss_driven"``: the prediction itself, s = its loss (Predtron.LD).
+
+    ``norm`` is the norm of the weights by which a margin is measured, and chooses the link
+    :math:`\psi`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The task: one of :mod:`rankwright.problems`, or your own.
+    mode : {"augmented", "predicted", "loss_driven"}, default "predicted"
+        The update.
+    norm : {"l2", "l1", "group", "trace"}, default "l2"
+        Frobenius' norm, the sum of absolute weights, the sum of the lengths of the columns of W
+        (one for each feature), the sum of its singular values.
+    variant : {"last", "averaged", "voted"}, default "last"
+        Which weights predict: the last, their mean over the rounds, or the mean of their
+        directions.
+    eta : float, optional
+        :math:`\eta`; by default what ``mode`` says.
+    radius : float, optional
+        :math:`R` of ``"augmented"``; ``fit`` measures it, ``partial_fit`` needs it or ``eta``.
+    smallest_loss : float, optional
+        :math:`c_L` of ``"augmented"``, where the problem does not know it without labels.
+    fit_intercept : bool, default False
+        Add a feature that is always 1; not for queries.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
+        Kernel form: scores are sums over examples. None keeps weights.
+    gamma, degree, coef0
+        Of the kernel.
+    n_epochs : int, default 1
+        Passes over the data in ``fit``.
+    shuffle : bool, default False
+        Take the examples in a random order, another in each pass.
+    random_state : int, optional
+        Seed of that order.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_scores, n_features)
+        Weights that predict; absent with a kernel.
+    weights_ : ndarray of shape (n_features, n_scores)
+        The last weights in front of the link, :math:`\nabla\psi(W)^\top`.
+    eta_ : float
+        :math:`\eta`.
+    n_rounds_, n_updates_ : int
+        Examples so far, and those that led to an update.
+    cumulative_loss_ : float
+        Sum of the losses of the predictions, each before its update.
+
+    References
+    ----------
+    .. [1] Jain, Natarajan & Tewari, "Predtron: a family of online algorithms for general prediction
+       problems", Algorithms 1 to 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwright.problems import Finite
+    >>> compass = Finite(  # four directions, and turning back costs twice as much
+    ...     ["N", "E", "S", "W"],
+    ...     represent={"N": [0, 1], "E": [1, 0], "S": [0, -1], "W": [-1, 0]}.get,
+    ...     loss=lambda s, y: abs(("NESW".index(s) - "NESW".index(y) + 2) % 4 - 2),
+    ... )
+    >>> X = np.array([[1.0, 0.2], [0.1, 1.0], [-1.0, 0.1], [0.0, -1.0]])
+    >>> Predtron(compass, n_epochs=5).fit(X, ["E", "N", "W", "S"]).predict(X)
+    ['E', 'N', 'W', 'S']
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        mode: Mode = "predicted",
+        norm: NormName = "l2",
+        *,
+        variant: Variant = "last",
+        eta: float | None = None,
+        radius: float | None = None,
+        smallest_loss: float | None = None,
+        fit_intercept: bool = False,
+        kernel: KernelLike | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.problem = problem
+        self.mode = mode
+        self.norm = norm
+        self.variant = variant
+        self.eta = eta
+        self.radius = radius
+        self.smallest_loss = smallest_loss
+        self.fit_intercept = fit_intercept
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, qid: ArrayLike | None = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Inputs.
+        y : sequence
+            Labels of the problem: one for each row or, with ``qid``, one for each query in the
+            order of their first rows.
+        qid : array-like of shape (n_rows,), optional
+            With it, an example is a query, a matrix of rows that share their weights; its scores
+            are one for each row.
+        """
+        return super().fit(X, y, qid)
+
+    def partial_fit(self, X: Any, y: Any, qid: ArrayLike | None = None) -> Self:
+        """Go on learning, in one pass over these data in their order; arguments as for ``fit``."""
+        return super().partial_fit(X, y, qid)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return scores, one row for each row."""
+        return self._decision(X)
+
+    def predict(self, X: Any, qid: ArrayLike | None = None) -> list[Any]:
+        """Return a prediction for each row or, with ``qid``, for each query."""
+        scores = self._decision(X)
+        if qid is None:
+            return [self.problem.predict(np.ascontiguousarray(t)) for t in scores]
+        order, groups = gather(check_qid(qid, len(scores)))
+        rows = scores if order is None else scores[order]
+        return [self.problem.predict(np.ascontiguousarray(rows[part, 0])) for part in groups]
+
+    def score(self, X: Any, y: Sequence[Any], qid: ArrayLike | None = None) -> float:
+        """Return minus the mean loss."""
+        predictions = self.predict(X, qid)
+        losses = [self.problem.loss(s, label) for s, label in zip(predictions, y, strict=True)]
+        return -float(np.mean(losses))
+
+    def _problem(self) -> Problem:
+        return self.problem
+
+    def _check_data(self, X: Any, y: Any, qid: ArrayLike | None, first: bool) -> PredtronData:
+        matrix = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float32, np.float64], order="C", reset=first
+        )
+        labels = list(y)
+        order, groups = None, None
+        if qid is not None:
+            if self.fit_intercept:
+                raise ValueError("queries have no intercept: rankings do not see one.")
+            order, groups = gather(check_qid(qid, matrix.shape[0]))
+            matrix = matrix if order is None else matrix[order]
+        n = matrix.shape[0] if groups is None else groups.n_queries
+        if len(labels) != n:
+            raise ValueError(f"y must have a label for each of {n} examples, not {len(labels)}.")
+        if isinstance(self.problem, Native):
+            codes = [self.problem.encode(label) for label in labels]
+            if groups is None:
+                return PredtronData(matrix, np.ascontiguousarray(codes), None, order)
+            column = np.concatenate(codes)[:, None] if codes else np.empty((0, 1))
+            return PredtronData(matrix, column, groups, order)
+        return PredtronData(matrix, labels, groups, order)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that labels are the problem's own."""
+        tags = super().__sklearn_tags__()
+        tags.no_validation = True
+        return tags
