@@ -59,7 +59,7 @@ def weight_norm(W: Any, norm: NormName) -> float:
         return float(np.abs(matrix).sum())
     if norm == "group":
         return float(np.linalg.norm(matrix, axis=0).sum())
-    return float(np.linalg.norm(matrix, "nuc" if norm == "trace" else "fro"))
+    return float(np.linalg.norm(matrix, "nuc") if norm == "trace" else np.linalg.norm(matrix))
 
 
 def link_radius(
