@@ -214,3 +214,40 @@ def test_the_same_features_in_another_file(files: Path, run: Run) -> None:
     rw.write_letor(rw.Dataset(X, test.y, test.qid), files / "narrow.txt")
     code, _, _ = run("compare", "train.txt", "--test", "narrow.txt", "--models", "random", "-j", 1)
     assert code == 0
+
+
+def test_noise_adds_curves_of_the_chosen_models(files: Path, run: Run) -> None:
+    words = ["compare", "train.txt", "--test", "test.txt", "--models", MODELS, "--trials", 2]
+    code, out, err = run(*words, "-j", 1, "-o", "out", "--noise", "augment", "--noise", "cascade")
+    assert code == 0
+    for noise in ("augment", "cascade"):
+        rows = (files / f"out/noise-{noise}.csv").read_text().splitlines()
+        # Baselines are left out.
+        assert {row.split(",")[2] for row in rows[1:]} == {"xendcg-linear"}
+        assert len(rows) == 1 + 6
+    assert "by extra documents for each document:" in out
+    assert "60/60" not in err  # two studies, not one
+    assert "30/30 trial 4, level 0.3: xendcg-linear" in err
+    facts = json.loads((files / "out/comparison.json").read_text())
+    assert [study["noise"] for study in facts["noise"]] == ["augment", "cascade"]
+    # The study has the parameters that the search chose.
+    entries = rw.evaluation.lineup(["xendcg-linear"])
+    result = rw.evaluation.compare(
+        rw.read("train.txt"), entries, test=rw.read("test.txt"), n_trials=2, folder="out"
+    )
+    tuned = result.tuned(entries)[0].estimator
+    assert tuned.alpha == result.model("xendcg-linear").alpha
+    again = run(*words, "-j", 1, "-o", "out", "--noise", "cascade")[2]
+    assert again.count("(kept)") == 30
+    code, _, err = run("compare", "train.txt", "--models", "random", "--noise", "labels", "-o", "r")
+    assert code == 2
+    assert err.endswith("rankwright: --noise needs a model that is not a baseline.\n")
+
+
+def test_noise_needs_queries_that_are_in_one_part(files: Path, run: Run) -> None:
+    code, _, err = run(
+        *["compare", "train.txt", "--test", "train.txt", "--models", "xendcg-linear"],
+        *["--trials", 1, "-j", 1, "-o", "out", "--noise", "labels"],
+    )
+    assert code == 2
+    assert "must have different queries, but query" in err

@@ -24,7 +24,7 @@ from rankwright.data import (
     simulate_clicks,
 )
 from rankwright.data.corruptions import CORRUPTIONS, find_corruption
-from rankwright.evaluation import Entry, Fit, NoiseStudy, noise_study, rotate
+from rankwright.evaluation import Entry, Fit, NoiseStudy, noise_study
 from rankwright.exceptions import DataError
 from rankwright.linear import LinearRanker
 from rankwright.metrics import NDCG
@@ -227,20 +227,6 @@ def test_the_default_models_run(ds: Dataset) -> None:
     trees = ("xendcg-trees", "lambdarank-trees", "listnet-trees")
     assert study.models == (*trees, "xendcg-linear", "domination-rank")
     assert ((study.values > 0.3) & (study.values < 1)).all()
-
-
-def test_given_folds_are_taken_in_turn(ds: Dataset) -> None:
-    folds = rotate(ds, 3)
-    study = noise_study(folds, "labels", {"a": Spy(4)}, levels=[0.3], n_trials=4, random_state=2)
-    assert len(SEEN) == 4
-    for trial, seen in enumerate(SEEN):
-        fold = folds[trial % 3]
-        expected = perturb_labels(fold.train, 0.3, random_state=2 + trial)
-        np.testing.assert_array_equal(seen["y"], expected.y)
-        value = NDCG(k=5).mean(fold.test.y, fold.test.X[:, 4], fold.test.groups)
-        assert study.values[0, 0, trial] == value
-    with pytest.raises(ValueError, match=r"^data must be a data set, or at least one fold\.$"):
-        noise_study([], "labels", {"a": Spy()})
 
 
 def test_entries_and_names_can_be_mixed(ds: Dataset) -> None:

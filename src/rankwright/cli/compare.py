@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.evaluate import Metrics
+from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import Json, Label, Qid, doing, print_table, read_dataset
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def compare(
         typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
     ] = None,
     metric: Metrics = None,
+    noise: Annotated[
+        list[Noise] | None,
+        typer.Option(help="Also study how the models behave with this noise; may be repeated."),
+    ] = None,
     trials: Annotated[int, typer.Option(help="Parameters to try for each model and fold.")] = 8,
     seed: Annotated[int, typer.Option(help="Seed of splits, searches and tests.")] = 0,
     out: Annotated[
@@ -60,6 +65,7 @@ def compare(
 
     Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
     """
+    from rankwright.cli.noise_study import print_study
     from rankwright.evaluation.comparing import DEFAULT_METRICS
     from rankwright.evaluation.comparing import compare as run
     from rankwright.metrics import parse
@@ -83,6 +89,8 @@ def compare(
             folder=out,
             callback=callback,
         )
+    for what in noise or []:
+        _study_noise(result, entries, what, out, seed, jobs)
     result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
     with doing("Writing tables"):
         result.write(out)
@@ -93,6 +101,9 @@ def compare(
     else:
         print_leaderboard(result)
         typer.echo(f"\n{result.verdict}")
+        for study in result.noise:
+            typer.echo("")
+            print_study(study)
     for failure in result.failures:
         typer.echo(
             f"rankwright: {failure.model} failed on {failure.fold}: {failure.reason}", err=True
@@ -100,6 +111,31 @@ def compare(
     typer.echo(f"{out}: models and tables", err=True)
     if result.failures:
         raise typer.Exit(1)
+
+
+def _study_noise(
+    result: Comparison, entries: list[Entry], noise: Noise, out: str, seed: int, jobs: int | None
+) -> None:
+    """Add the curves of the compared models, with the parameters that were chosen."""
+    from rankwright.cli.noise_study import draw, progress_bar
+    from rankwright.evaluation.noise_study import noise_study
+
+    tuned = result.tuned(entries)
+    if not tuned:
+        raise ValueError("--noise needs a model that is not a baseline.")
+    with progress_bar() as callback:
+        study = noise_study(
+            result.folds[0].joined(),
+            noise.value,
+            tuned,
+            metric=result.metrics[0],
+            random_state=seed,
+            n_jobs=jobs,
+            path=Path(out) / "noise-fits.csv",
+            callback=callback,
+        )
+    result.noise.append(study)
+    draw(study, Path(out) / f"noise-{noise.value}.svg")
 
 
 def read_entries(models: list[str] | None) -> list[Entry]:

@@ -73,11 +73,11 @@ def noise_study(
         )
     with write_atomically(folder / f"{noise.value}.csv") as file:
         file.write(study.to_csv().encode())
-    files = [f"{noise.value}.csv", *_draw(study, folder / f"{noise.value}.svg")]
+    files = [f"{noise.value}.csv", *draw(study, folder / f"{noise.value}.svg")]
     if as_json:
-        typer.echo(json.dumps(_facts(study), indent=2))
+        typer.echo(json.dumps(study.to_dict(), indent=2))
     else:
-        _print(study)
+        print_study(study)
     typer.echo(f"{out}: fits.csv, {', '.join(files)}", err=True)
 
 
@@ -90,7 +90,7 @@ def _levels(text: str) -> list[float]:
         ) from None
 
 
-def _draw(study: NoiseStudy, path: Path) -> list[str]:
+def draw(study: NoiseStudy, path: Path) -> list[str]:
     """Draw the curves, if the packages for it are there."""
     from rankwright.evaluation.charts import save_chart
 
@@ -102,27 +102,8 @@ def _draw(study: NoiseStudy, path: Path) -> list[str]:
     return [path.name]
 
 
-def _facts(study: NoiseStudy) -> dict[str, Any]:
-    return {
-        "noise": study.corruption.name,
-        "metric": str(study.metric),
-        "trials": study.n_trials,
-        "levels": list(study.levels),
-        "models": {
-            model: dict(
-                zip(("mean", "low", "high"), (v.tolist() for v in study.curve(model)), strict=True)
-            )
-            for model in study.models
-        },
-        "differences": [
-            {"level": d.level, "a": d.a, "b": d.b, "mean": d.mean, "low": d.low, "high": d.high}
-            | {"p": d.p, "p_holm": d.p_holm}
-            for d in study.differences()
-        ],
-    }
-
-
-def _print(study: NoiseStudy) -> None:
+def print_study(study: NoiseStudy) -> None:
+    """Print means and differences by level."""
     levels = [f"{level:g}" for level in study.levels]
     rows = [[model, *(f"{v:.4f}" for v in study.curve(model)[0])] for model in study.models]
     typer.echo(f"{study.metric} on test queries, mean of {study.n_trials} trials")

@@ -16,10 +16,14 @@ from rankwright.data.noise import LABEL_NOISE, augment, perturb_labels
 class Corruption(ABC):
     """A way to corrupt judgements, more or less."""
 
-    name: ClassVar[str]
     level: ClassVar[str]  # what a level is, for axes
     levels: ClassVar[tuple[float, ...]]  # to sweep by default
     of_validation: ClassVar[bool] = False  # whether validation queries are corrupted as well
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Return its name on the command line."""
 
     @abstractmethod
     def apply(self, dataset: Dataset, level: float, random_state: int = 0) -> Dataset:
@@ -32,9 +36,13 @@ class LabelNoise(Corruption):
 
     probabilities: tuple[float, ...] = LABEL_NOISE
 
-    name: ClassVar[str] = "labels"
     level: ClassVar[str] = "share of documents with a random label"
     levels: ClassVar[tuple[float, ...]] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+    @property
+    def name(self) -> str:
+        """Return its name on the command line."""
+        return "labels"
 
     def apply(self, dataset: Dataset, level: float, random_state: int = 0) -> Dataset:
         """Return the data set with random labels."""
@@ -45,9 +53,13 @@ class LabelNoise(Corruption):
 class Augmentation(Corruption):
     """Documents of other queries as not relevant, by :func:`augment`; the level is the share."""
 
-    name: ClassVar[str] = "augment"
     level: ClassVar[str] = "extra documents for each document"
     levels: ClassVar[tuple[float, ...]] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+    @property
+    def name(self) -> str:
+        """Return its name on the command line."""
+        return "augment"
 
     def apply(self, dataset: Dataset, level: float, random_state: int = 0) -> Dataset:
         """Return the data set with more documents."""
@@ -69,10 +81,14 @@ class Clicks(Corruption):
     model: ClickModel = field(default_factory=Cascade)
     impressions: int = 10
 
-    name: ClassVar[str] = "clicks"
     level: ClassVar[str] = "probability of a click on label 0"
     levels: ClassVar[tuple[float, ...]] = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
     of_validation: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """Return the click model's name."""
+        return self.model.name
 
     def apply(self, dataset: Dataset, level: float, random_state: int = 0) -> Dataset:
         """Return a data set with one query for each impression."""
@@ -83,13 +99,14 @@ class Clicks(Corruption):
         return log.impressions()
 
 
-CORRUPTIONS: dict[str, Corruption] = {
-    "labels": LabelNoise(),
-    "augment": Augmentation(),
-    "cascade": Clicks(Cascade()),
-    "position": Clicks(PositionBased()),
-    "browsing": Clicks(UserBrowsing()),
-}
+_ALL: tuple[Corruption, ...] = (
+    LabelNoise(),
+    Augmentation(),
+    Clicks(Cascade()),
+    Clicks(PositionBased()),
+    Clicks(UserBrowsing()),
+)
+CORRUPTIONS: dict[str, Corruption] = {corruption.name: corruption for corruption in _ALL}
 
 
 def find_corruption(name: str) -> Corruption:

@@ -9,7 +9,7 @@ import math
 import platform
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.job import Outcome
 from rankwright.evaluation.lineup import Entry
+from rankwright.evaluation.noise_results import NoiseStudy
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 from rankwright.metrics.metric import mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
@@ -98,6 +99,8 @@ class Comparison:
         By model and fold.
     card : dict
         Versions, seeds and hashes: what it takes to do it again.
+    noise : list of NoiseStudy
+        How the models behave as the training data gets worse, if that was studied.
     """
 
     metrics: list[str]
@@ -107,6 +110,7 @@ class Comparison:
     folds: list[Fold]
     outcomes: dict[tuple[str, str], Outcome]
     card: dict[str, Any]
+    noise: list[NoiseStudy] = field(default_factory=list)
     _models: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     @classmethod
@@ -188,6 +192,22 @@ class Comparison:
             self._models[key] = load(outcome.path / "model.rw")
         return self._models[key]
 
+    def tuned(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the entries on the leaderboard, best first, with the parameters of the first fold.
+
+        Baselines are left out.
+        """
+        from sklearn.base import clone
+
+        given = {entry.name: entry for entry in entries}
+        found = []
+        for standing in self.standings:
+            entry = given[standing.name]
+            if entry.family != "baseline":
+                estimator = clone(entry.estimator).set_params(**standing.params[0])
+                found.append(replace(entry, estimator=estimator))
+        return found
+
     def load_models(self) -> None:
         """Read all models that were saved."""
         for name, fold in self.outcomes:
@@ -244,6 +264,7 @@ class Comparison:
             "models": models,
             "pairs": [pair.to_dict() for pair in self.pairs],
             "failures": [vars(failure) for failure in self.failures],
+            "noise": [study.to_dict() for study in self.noise],
             "card": self.card,
         }
 
@@ -312,6 +333,7 @@ class Comparison:
             "per_query.csv": self.per_query_csv(),
             "comparison.json": json.dumps(self.to_dict(), indent=1) + "\n",
         }
+        files |= {f"noise-{study.corruption.name}.csv": study.to_csv() for study in self.noise}
         for name, text in files.items():
             with write_atomically(place / name) as out:
                 out.write(text.encode())

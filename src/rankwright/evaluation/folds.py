@@ -37,6 +37,21 @@ class Fold:
         """Return the three data sets by name."""
         return {"train": self.train, "valid": self.valid, "test": self.test}
 
+    def joined(self) -> Dataset:
+        """Return all queries as one data set; raise if an id is in more than one part."""
+        parts = list(self.parts().values())
+        for i, a in enumerate(parts):
+            for b in parts[i + 1 :]:
+                if len(common := np.intersect1d(a.qid, b.qid)):
+                    raise DataError(
+                        f"the parts of {self.name} must have different queries, but query "
+                        f"{common[0].item()!r} is in two of them."
+                    )
+        sparse = any(part.is_sparse for part in parts)
+        stack = (lambda Xs: sp.csr_array(sp.vstack(Xs))) if sparse else np.concatenate
+        X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
+        return Dataset.from_checked(X, y, np.concatenate([part.qid for part in parts]))
+
     def check(self) -> Fold:
         """Raise unless the parts have the same features and can be learned from and measured on."""
         width = self.train.n_features

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, write_atomically
-from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.lineup import Entry
 from rankwright.exceptions import DataError
 
@@ -105,23 +103,11 @@ def describe(entry: Entry) -> str:
     return f"{kind.__module__}.{kind.__qualname__} {kept!r} {entry.scale}"
 
 
-def parts_of(data: Dataset | Sequence[Fold]) -> list[Dataset]:
-    """Return a data set, or all parts of folds."""
-    if isinstance(data, Dataset):
-        return [data]
-    if not data:
-        raise ValueError("data must be a data set, or at least one fold.")
-    return [part for fold in data for part in fold.parts().values()]
-
-
-def fingerprint(data: Dataset | Sequence[Fold]) -> str:
+def fingerprint(dataset: Dataset) -> str:
     """Return a hash of features, labels and query ids."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts_of(data):
-        X = part.X
-        digest.update(repr(part).encode())
-        for array in [X.data, X.indices, X.indptr] if part.is_sparse else [X]:
-            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        for array in (part.y, part.qid):
-            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    X = dataset.X
+    parts = [X.data, X.indices, X.indptr] if dataset.is_sparse else [X]
+    digest = hashlib.blake2b(repr(dataset).encode(), digest_size=16)
+    for array in [*parts, dataset.y, dataset.qid]:
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
     return digest.hexdigest()

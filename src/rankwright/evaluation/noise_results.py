@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankwright.data.corruptions import Corruption
@@ -84,6 +84,21 @@ class NoiseStudy:
                 found.append((level, a, b, float(mean[i]), float(low[i]), float(high[i]), p))
         corrected = holm([row[-1] for row in found]).tolist()
         return [Difference(*row, p) for row, p in zip(found, corrected, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return {
+            "noise": self.corruption.name,
+            "metric": str(self.metric),
+            "trials": self.n_trials,
+            "levels": list(self.levels),
+            "models": {model: self._interval_lists(model) for model in self.models},
+            "differences": [asdict(d) for d in self.differences()],
+        }
+
+    def _interval_lists(self, model: str) -> dict[str, list[float]]:
+        ends = zip(("mean", "low", "high"), self.curve(model), strict=True)
+        return {name: values.tolist() for name, values in ends}
 
     def to_csv(self) -> str:
         """Return a table: a row for each level and model, with its distance from the first."""

@@ -1,10 +1,9 @@
 """How rankers behave as the training data gets worse.
 
-Each trial cuts the queries anew into training, validation and test queries (60/20/20), or takes
-the next of given folds. At each level the training queries are corrupted (clicks also replace the
-validation labels, as they would in practice), every model is fitted to the same corrupted data, and
-is measured on the test queries, which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper
-do the same.
+Each trial cuts the queries anew into training, validation and test queries (60/20/20). At each
+level the training queries are corrupted (clicks also replace the validation labels, as they would
+in practice), every model is fitted to the same corrupted data, and is measured on the test queries,
+which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper do the same.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from rankwright.evaluation.noise_record import (
     describe,
     fingerprint,
     key_of,
-    parts_of,
 )
 from rankwright.evaluation.noise_results import NoiseStudy
 from rankwright.metrics.metric import Metric, mean_of_queries
@@ -49,7 +47,7 @@ Callback: TypeAlias = Callable[[Fit, int, int], None]  # fit, how many are done,
 
 
 def noise_study(
-    data: Dataset | Sequence[Fold],
+    dataset: Dataset,
     corruption: str | Corruption = "labels",
     models: Sequence[str | Entry] | Mapping[str, Any] = DEFAULT_MODELS,
     *,
@@ -65,9 +63,8 @@ def noise_study(
 
     Parameters
     ----------
-    data : Dataset or sequence of Fold
-        Judged documents, cut anew in each trial; or folds, of which trial t takes one after the
-        other.
+    dataset : Dataset
+        Judged documents.
     corruption : str or Corruption, default "labels"
         ``"labels"``, ``"augment"``, ``"cascade"``, ``"position"``, ``"browsing"``, or one with
         settings of your own. ``"labels"`` draws labels up to the largest in the data.
@@ -109,7 +106,7 @@ def noise_study(
     [0.8, 0.6]
     """
     seed = check_seed(random_state)
-    what = _check_corruption(corruption, data)
+    what = _check_corruption(corruption, dataset)
     entries = _check_models(models)
     swept = tuple(float(level) for level in (what.levels if levels is None else levels))
     if not swept or len(set(swept)) < len(swept):
@@ -119,10 +116,10 @@ def noise_study(
     measured = parse(metric)
     values = np.full((len(entries), len(swept), n_trials), np.nan)
     record = Record(path, what.name, str(measured))
-    facts = fingerprint(data)
+    facts = fingerprint(dataset)
     done, total = 0, values.size
     for trial in range(n_trials):
-        clean = _split(data, trial, seed)
+        clean = Fold(f"trial {trial}", *dataset.split(SHARES, seed + trial))
         for j, level in enumerate(swept):
             fold: Fold | None = None
             for i, entry in enumerate(entries):
@@ -141,19 +138,11 @@ def noise_study(
     return NoiseStudy(what, measured, names, swept, values)
 
 
-def _split(data: Dataset | Sequence[Fold], trial: int, seed: int) -> Fold:
-    if isinstance(data, Dataset):
-        return Fold(f"trial {trial}", *data.split(SHARES, seed + trial))
-    fold = data[trial % len(data)]
-    return Fold(f"trial {trial}", fold.train, fold.valid, fold.test)
-
-
-def _check_corruption(corruption: str | Corruption, data: Dataset | Sequence[Fold]) -> Corruption:
+def _check_corruption(corruption: str | Corruption, dataset: Dataset) -> Corruption:
     if isinstance(corruption, Corruption):
         return corruption
     if corruption == "labels":
-        largest = max(float(part.y.max()) for part in parts_of(data))
-        return LabelNoise(label_noise_up_to(largest))
+        return LabelNoise(label_noise_up_to(float(dataset.y.max())))
     return find_corruption(corruption)
 
 
