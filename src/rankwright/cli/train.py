@@ -42,6 +42,17 @@ def train(
         list[str] | None,
         typer.Option("--param", "-p", help="NAME=VALUE: any parameter of the model; repeatable."),
     ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option("--stream", help="Learn piece by piece from LETOR text of any size."),
+    ] = False,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(help="With --stream: queries between checkpoints; 0 for none."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --stream: go on from the last checkpoint.")
+    ] = False,
     label: Label = "label",
     qid: Qid = "qid",
     as_json: Json = False,
@@ -64,6 +75,17 @@ def train(
         ranker.set_params(n_jobs=jobs)
     if hasattr(ranker, "_check_params"):
         ranker._check_params()  # before the long reading
+    begin = time.perf_counter()
+    if stream:
+        from rankwright.cli.train_stream import EVERY, StreamTraining
+
+        every = EVERY if checkpoint_every is None else checkpoint_every
+        training = StreamTraining(ranker, model, data, out, every, resume, jobs)
+        ranker = training.run(explicit=checkpoint_every is not None)
+        tell(out, ranker, begin, as_json)
+        return
+    if resume or checkpoint_every is not None:
+        raise ValueError("--resume and --checkpoint-every need --stream.")
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     others = {}
     if valid is not None:
@@ -74,13 +96,18 @@ def train(
         _choose_alpha(ranker, model, dataset)
     interrupt = _fit(ranker, dataset, others)
     save(ranker, out)
+    tell(out, ranker, begin, as_json)
+    if interrupt.signal is not None:
+        raise typer.Exit(interrupt.exit_code)
+
+
+def tell(out: str, ranker: Any, begin: float, as_json: bool) -> None:
+    """Say what was trained."""
     facts = {"model": out, **_facts(ranker), "seconds": round(time.perf_counter() - begin, 3)}
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:
         typer.echo(f"{out}: {type(ranker).__name__}, {_sentence(facts)}")
-    if interrupt.signal is not None:
-        raise typer.Exit(interrupt.exit_code)
 
 
 def _defaults(model: str, validated: bool) -> dict[str, Any]:
@@ -158,6 +185,9 @@ def _facts(ranker: Any) -> dict[str, Any]:
         "iterations": "n_iter_",
         "best_score": "best_score_",
         "stop": "stop_",
+        "rounds": "n_rounds_",
+        "updates": "n_updates_",
+        "cumulative_loss": "cumulative_loss_",
     }
     for name, attribute in attributes.items():
         if hasattr(ranker, attribute):
@@ -168,7 +198,9 @@ def _facts(ranker: Any) -> dict[str, Any]:
     if "best_score" in facts and math.isnan(facts["best_score"]):
         facts["best_score"] = None
     if hasattr(ranker, "coef_"):
-        facts["features_used"] = int((ranker.coef_ != 0).sum())
+        facts["features_used"] = int(
+            (ranker.coef_.reshape(-1, ranker.n_features_in_) != 0).any(axis=0).sum()
+        )
         facts["features"] = ranker.n_features_in_
     return facts
 
@@ -182,6 +214,9 @@ def _sentence(facts: dict[str, Any]) -> str:
         "features_used": "{} of " + str(facts.get("features")) + " features",
         "iterations": "{} iterations",
         "best_score": "{:.4f} on validation queries",
+        "rounds": "{} rounds",
+        "updates": "{} updates",
+        "cumulative_loss": "cumulative loss {:.6g}",
         "stop": "{}",
         "seconds": "{} s",
     }

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,7 @@ def stream(
     doc_ids: bool = False,
     n_jobs: int | None = None,
     block_bytes: int = BLOCK_BYTES,
+    on_count: Callable[[int], None] | None = None,
 ) -> Iterator[Dataset]:
     """Read a LETOR file piece by piece, in bounded memory.
 
@@ -116,6 +117,9 @@ def stream(
         Whole queries in each piece; the last may have fewer.
     block_bytes : int
         Bytes of text to read at a time. Memory holds about one block, its arrays and one piece.
+    on_count : callable, optional
+        Called with the number of documents before the first piece; not for standard input and
+        pipes.
     dense, dtype, zero_based, n_features, allow_nan, doc_ids, n_jobs
         As for :func:`read_letor`.
 
@@ -128,17 +132,23 @@ def stream(
         raise ValueError(f"n_queries must be a positive integer, but is {n_queries!r}.")
     name = display_name(path)
     how = LetorFormat(name, dense, dtype, zero_based, n_features, allow_nan, doc_ids, n_jobs)
-    return _stream(path, n_queries, how, block_bytes)
+    return _stream(path, n_queries, how, block_bytes, on_count)
 
 
 def _stream(
-    path: PathLike, n_queries: int, how: LetorFormat, block_bytes: int
+    path: PathLike,
+    n_queries: int,
+    how: LetorFormat,
+    block_bytes: int,
+    on_count: Callable[[int], None] | None,
 ) -> Iterator[Dataset]:
     survey = Survey(final=True)
     if os.fspath(path) != STANDARD and os.path.isfile(path):  # a pipe cannot be read twice
         for data in text_blocks(path, block_bytes):
             survey.add(Block(data, how), every_index=True)
         require_rows(survey.n_rows, how.path)
+        if on_count is not None:
+            on_count(survey.n_rows)
     line = 0
     pending: Rows | None = None
     seen = _SeenQueries(how.path)

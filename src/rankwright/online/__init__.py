@@ -1,5 +1,6 @@
 """Online learners: one query or document at a time, with guarantees."""
 
+from rankwright.online.guarantee_log import GuaranteeLog, LogEntry
 from rankwright.online.multiclass_perceptron import MulticlassPerceptron
 from rankwright.online.online_ranker import OnlineRanker
 from rankwright.online.prank import PRank
@@ -11,6 +12,8 @@ from rankwright.online.slam_perceptron import SLAMPerceptron
 from rankwright.online.widrow_hoff import WidrowHoff
 
 __all__ = [
+    "GuaranteeLog",
+    "LogEntry",
     "MulticlassPerceptron",
     "OnlineRanker",
     "PRank",

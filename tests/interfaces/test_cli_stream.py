@@ -1,0 +1,227 @@
+"""``rankwright train --stream``: the same model as in memory, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import rankwright as rw
+from rankwright.cli import app, train_stream
+from rankwright.data import make_mslr_like
+
+STREAMED = ["slam-perceptron", "online", "prank", "widrow-hoff", "multiclass-perceptron"]
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stream") / "train.txt"
+    ds = make_mslr_like(n_queries=200, mean_docs=8, random_state=1)
+    rw.write_letor(rw.Dataset(ds.X[:, :10] / (1 + abs(ds.X[:, :10]).max(0)), ds.y, ds.qid), path)
+    return path
+
+
+def run(*arguments: Any) -> Any:
+    return runner.invoke(app, ["train", *map(str, arguments)])
+
+
+def state(model: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+@pytest.mark.parametrize("model", STREAMED)
+def test_a_stream_trains_the_model_of_the_whole_file(
+    model: str, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "model.rw"
+    result = run(data, "--stream", "--model", model, "-o", out, "-p", "n_epochs=2", "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    streamed = rw.load(out)
+    ds = rw.read(data)
+    whole = rw.models.make_model(model, **streamed.get_params()).fit(ds.X, ds.y, ds.qid)
+    assert state(streamed).keys() == state(whole).keys()
+    for name, value in state(whole).items():
+        np.testing.assert_array_equal(value, state(streamed)[name], err_msg=name)
+    assert facts["rounds"] == whole.n_rounds_
+    assert facts["cumulative_loss"] == whole.cumulative_loss_
+    assert os.listdir(tmp_path) == ["model.rw"]  # no checkpoint is left
+
+
+def stopping_after(n: int) -> Callable[..., None]:
+    """Return partial_fit that fails in call n, as if the process were stopped there."""
+    original, calls = rw.SLAMPerceptron.partial_fit, 0
+
+    def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > n:
+            raise KeyboardInterrupt
+        return original(self, *args, **kwargs)
+
+    return partial_fit
+
+
+def test_resuming_gives_the_same_bits(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = [data, "--stream", "--model", "slam-perceptron", "-p", "n_epochs=3"]
+    arguments += ["-p", "variant=averaged", "--checkpoint-every", 40]
+    assert run(*arguments, "-o", tmp_path / "whole.rw").exit_code == 0
+    n_pieces = -(-200 // train_stream.PIECE)
+    for stop in (0, 1, 2, 3, n_pieces, n_pieces + 1, 3 * n_pieces - 1):
+        out = tmp_path / f"{stop}.rw"
+        with monkeypatch.context() as patch:
+            patch.setattr(rw.SLAMPerceptron, "partial_fit", stopping_after(stop))
+            assert run(*arguments, "-o", out).exit_code != 0
+        assert not out.exists()
+        result = run(*arguments, "-o", out, "--resume")
+        assert result.exit_code == 0, result.output
+        assert ("no checkpoint yet" if stop < 2 else "going on after") in result.stderr
+        assert out.read_bytes() == (tmp_path / "whole.rw").read_bytes()
+        assert not out.with_name(f"{stop}.rw.checkpoint").exists()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_again_and_again(data: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rankwright", "train", str(data), "--stream"]
+    command += ["--model", "slam-perceptron"]
+    command += ["-p", "n_epochs=12", "--checkpoint-every", "64", "-o"]
+    whole, out = tmp_path / "whole.rw", tmp_path / "model.rw"
+    checkpoint = tmp_path / "model.rw.checkpoint"
+    assert run(*command[4:], whole).exit_code == 0
+    moment = random.Random(0)
+    for _ in range(3):
+        with subprocess.Popen([*command, str(out), "--resume"], stderr=subprocess.DEVNULL) as child:
+            # Somewhere behind the first checkpoint of this run, or before it.
+            before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+            while child.poll() is None:
+                now = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+                if now != before:
+                    break
+                time.sleep(0.001)
+            time.sleep(moment.random() * 0.05)
+            child.send_signal(signal.SIGKILL)
+    subprocess.run([*command, str(out), "--resume"], check=True, capture_output=True)
+    assert out.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["model.rw", "whole.rw"]
+
+
+def test_standard_input(data: Path, tmp_path: Path) -> None:
+    arguments = ["train", "-", "--stream", "--model", "slam-perceptron", "-o"]
+    content = data.read_bytes()
+    pipe = [sys.executable, "-m", "rankwright", *arguments, str(tmp_path / "piped.rw")]
+    subprocess.run(pipe, input=content, check=True, capture_output=True)
+    run(data, *arguments[2:], tmp_path / "file.rw")
+    assert (tmp_path / "piped.rw").read_bytes() == (tmp_path / "file.rw").read_bytes()
+    for option in (["--resume"], ["--checkpoint-every", "5"], ["-p", "n_epochs=2"]):
+        result = runner.invoke(app, [*arguments, str(tmp_path / "no.rw"), *option], input=content)
+        assert isinstance(result.exception, ValueError)
+        assert "standard input cannot be read twice" in str(result.exception)
+        assert not (tmp_path / "no.rw").exists()
+
+
+def test_labels_are_found_in_files_and_asked_for_in_pipes(data: Path, tmp_path: Path) -> None:
+    result = run(data, "--stream", "--model", "prank", "-o", tmp_path / "model.rw")
+    assert result.exit_code == 0
+    assert rw.load(tmp_path / "model.rw").classes_.tolist() == sorted(set(rw.read(data).y.tolist()))
+    arguments = ["train", "-", "--stream", "--model", "prank", "-o", str(tmp_path / "pipe.rw")]
+    result = runner.invoke(app, arguments, input=data.read_bytes())
+    assert "prank needs all labels before the first document" in str(result.exception)
+    pipe = [sys.executable, "-m", "rankwright", *arguments, "-p", "classes=[0,1,2,3,4]"]
+    subprocess.run(pipe, input=data.read_bytes(), check=True, capture_output=True)
+    assert rw.load(tmp_path / "pipe.rw").classes_.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--stream"], "--stream needs a model that learns online, but is linear"),
+        (["--resume", "--model", "prank"], "--resume and --checkpoint-every need --stream"),
+        (["--checkpoint-every", 3], "--resume and --checkpoint-every need --stream"),
+        (
+            ["--stream", "--model", "prank", "--checkpoint-every", -1],
+            "--checkpoint-every must be at least 0, but is -1",
+        ),
+        (
+            ["--stream", "--model", "slam-perceptron", "-p", "update=paper"],
+            "needs radius, max_docs and v_max, or eta, before partial_fit",
+        ),
+    ],
+)
+def test_options_that_cannot_be(
+    arguments: list[Any], message: str, data: Path, tmp_path: Path
+) -> None:
+    result = run(data, "-o", tmp_path / "model.rw", *arguments)
+    assert isinstance(result.exception, ValueError)
+    assert message in str(result.exception)
+    assert os.listdir(tmp_path) == []
+
+
+def test_other_files(tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path / "no.txt", "there is no such file"),
+        (tmp_path / "a.parquet", "--stream reads LETOR text, but"),
+    ):
+        result = run(path, "--stream", "--model", "prank", "-o", tmp_path / "model.rw")
+        assert message in str(result.exception)
+
+
+def test_checkpoints_of_something_else_are_refused(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, checkpoint = tmp_path / "model.rw", tmp_path / "model.rw.checkpoint"
+    arguments = [data, "--stream", "--model", "slam-perceptron", "-o", out]
+    with monkeypatch.context() as patch:
+        patch.setattr(rw.SLAMPerceptron, "partial_fit", stopping_after(3))
+        run(*arguments, "--checkpoint-every", 1)
+    content = checkpoint.read_bytes()
+
+    def refusal(*more: Any) -> str:
+        result = run(*arguments, "--resume", *more)
+        assert isinstance(result.exception, rw.DataError)
+        assert not out.exists()
+        return str(result.exception)
+
+    assert "was made with metric='ndcg', not 'map'" in refusal("-p", "metric=map")
+    assert "is of a SLAMPerceptron, not of prank" in refusal("--model", "prank")
+    other = tmp_path / "other.txt"
+    other.write_bytes(data.read_bytes() + b"1 qid:99999 1:1\n")
+    arguments[0] = other
+    assert "was made from other data than" in refusal()
+    arguments[0] = data
+    ds = rw.read(data)
+    rw.save(rw.SLAMPerceptron().fit(ds.X, ds.y, ds.qid), checkpoint)
+    assert "is not a checkpoint of a stream" in refusal()
+    for broken in (b"", content[:-30], b"PK\x03\x04" + b"\0" * 100):
+        checkpoint.write_bytes(broken)
+        refusal()
+    checkpoint.write_bytes(content)
+    result = run(*arguments)  # without --resume it is not looked at
+    assert "not used without --resume" in result.stderr
+    assert result.exit_code == 0
+
+
+def test_plain_lines_when_piped(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rankwright.cli import meter
+
+    monkeypatch.setattr(meter, "_BETWEEN_LINES", 0.0)
+    result = run(data, "--stream", "--model", "slam-perceptron", "-o", tmp_path / "model.rw")
+    lines = result.stderr.splitlines()
+    assert len(lines) == -(-200 // train_stream.PIECE)
+    assert lines[-1].startswith("200 rounds, ")
+    assert " documents/s, mean loss 0." in lines[-1]
