@@ -32,7 +32,7 @@ class PRank(OnlineLabeler):
     r"""A direction and ordered thresholds that share an ordered set of labels.
 
     .. math::
-        \hat y = \min \{ r : w \cdot x - b_r < 0 \}, \qquad b_1 \le \dots \le b_{k-1},\;
+        \hat y = \min \{ r : w \cdot x - b_r < 0 \}, \qquad b_1 \le \ldots \le b_{k-1},\;
         b_k = \infty
 
     After a wrong label, with :math:`y_r = -1` if :math:`y \le r` and +1 otherwise,
