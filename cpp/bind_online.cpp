@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "multiclass_perceptron.hpp"
+#include "pamir.hpp"
 #include "prank.hpp"
 #include "python.hpp"
 #include "slam_perceptron.hpp"
@@ -121,6 +122,29 @@ void bind_slam(nb::module_& m) {
             "losses"_a.noconvert(), "surrogates"_a.noconvert());
 }
 
+void bind_pamir(nb::module_& m) {
+    m.def(
+        "pamir",
+        [](const Rows& rows, const Layers& layers, In<std::int64_t> queries, In<std::uint64_t> keys,
+           std::uint64_t seed, double C, Iterate& iterate, Out<double> losses) {
+            require(rows.n_rows == layers.rows.size() && rows.n_features == iterate.w.size(),
+                    "rows must fit the queries and the weights");
+            require(queries.size() == keys.size() && queries.size() > 0 &&
+                        queries.size() < (1u << 31) && rows.n_rows < (1u << 31),
+                    "there must be queries, and a key for each");
+            for (const auto q : view(queries)) {
+                require(q >= 0 && static_cast<std::size_t>(q) < layers.n_queries() &&
+                            layers.first_layer[q + 1] - layers.first_layer[q] > 1,
+                        "queries must have a pair");
+            }
+            nb::gil_scoped_release release;
+            return pamir(rows, layers, view(queries), view(keys), seed, C, iterate,
+                         {losses.data(), losses.size()});
+        },
+        "rows"_a, "layers"_a, "queries"_a.noconvert(), "keys"_a.noconvert(), "seed"_a, "C"_a,
+        "iterate"_a, "losses"_a.noconvert());
+}
+
 // Rounds are rows of `rows`, with labels 0..k-1.
 void check_label_rounds(const Rows& rows, const In<std::int64_t>& y, std::size_t k,
                         const In<std::int64_t>& order, std::size_t n_losses) {
@@ -200,6 +224,7 @@ void bind_online(nb::module_& m) {
     bind_iterate(m);
     bind_slam(m);
     bind_labels(m);
+    bind_pamir(m);
 }
 
 }  // namespace rankwright

@@ -30,6 +30,8 @@ class Rows {
     // The features that the row has, ascending; a dense row has all.
     virtual void features(std::size_t row, std::vector<std::size_t>& out) const = 0;
     virtual bool dense() const = 0;
+    // |x_a - x_b|^2, from the differences: nothing cancels
+    virtual double squared_distance(std::size_t a, std::size_t b) const = 0;
     // out[i] = x_{begin + i} . w
     virtual void scores(std::size_t begin, std::size_t end, const double* w, double* out) const {
         for (std::size_t row = begin; row < end; ++row) out[row - begin] = dot(row, w);
@@ -104,6 +106,13 @@ class DenseRows final : public Rows {
         std::iota(out.begin(), out.end(), std::size_t(0));
     }
     bool dense() const override { return true; }
+    double squared_distance(std::size_t a, std::size_t b) const override {
+        const Float *x = data_ + a * n_features, *y = data_ + b * n_features;
+        return sum([=](std::size_t j) {
+            const double value = static_cast<double>(x[j]) - static_cast<double>(y[j]);
+            return value * value;
+        });
+    }
 };
 
 template <class Float, class Index>
@@ -156,6 +165,21 @@ class SparseRows final : public Rows {
         out.assign(indices_ + indptr_[row], indices_ + indptr_[row + 1]);
     }
     bool dense() const override { return false; }
+    // The columns of a row increase.
+    double squared_distance(std::size_t a, std::size_t b) const override {
+        double sum = 0;
+        auto i = indptr_[a], j = indptr_[b];
+        const auto i_end = indptr_[a + 1], j_end = indptr_[b + 1];
+        while (i < i_end || j < j_end) {
+            double value = 0;
+            const bool left = j == j_end || (i < i_end && indices_[i] <= indices_[j]);
+            const bool right = i == i_end || (j < j_end && indices_[j] <= indices_[i]);
+            if (left) value += static_cast<double>(data_[i++]);
+            if (right) value -= static_cast<double>(data_[j++]);
+            sum += value * value;
+        }
+        return sum;
+    }
 };
 
 }  // namespace rankwright

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
     from rankwright.linear import DominationRank, LinearRanker
     from rankwright.online import (
+        PAMIR,
         MulticlassPerceptron,
         OnlineRanker,
         PRank,
@@ -49,6 +50,7 @@ _WHERE = {
     "LinearRanker": "rankwright.linear",
     "MulticlassPerceptron": "rankwright.online",
     "OnlineRanker": "rankwright.online",
+    "PAMIR": "rankwright.online",
     "PRank": "rankwright.online",
     "Predtron": "rankwright.online",
     "PredtronClassifier": "rankwright.online",
@@ -68,6 +70,7 @@ _WHERE = {
 _PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "theory", "trees")
 
 __all__ = [
+    "PAMIR",
     "BoostedRanker",
     "Comparison",
     "ConvergenceWarning",

@@ -981,6 +981,20 @@ def multiclass_step(
     uniform: bool,
     coef: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> int: ...
+def pamir(
+    rows: Rows,
+    layers: Layers,
+    queries: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    keys: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    seed: int,
+    C: float,
+    iterate: Iterate,
+    losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> int: ...
 
 class Problem:
     """A prediction task; see rankwright.problems."""

@@ -23,6 +23,7 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "predtron-ranker": ("rankwright.online", "PredtronRanker"),
     "predtron-label-ranker": ("rankwright.online", "PredtronLabelRanker"),
     "boosted": ("rankwright.trees", "BoostedRanker"),
+    "pamir": ("rankwright.online", "PAMIR"),
     "domination-rank": ("rankwright.linear", "DominationRank"),
     "best-feature": ("rankwright.baselines", "BestFeature"),
     "random": ("rankwright.baselines", "RandomRanker"),

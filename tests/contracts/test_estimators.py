@@ -23,6 +23,7 @@ from rankwright.linear import DominationRank, LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
 from rankwright.online import (
+    PAMIR,
     MulticlassPerceptron,
     OnlineRanker,
     PRank,
@@ -54,6 +55,8 @@ ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
     "slam-perceptron-paper": SLAMPerceptron(update="paper", eta=0.01),
     "slam-perceptron-kernel": SLAMPerceptron(kernel="rbf"),
     "online-ranker": OnlineRanker(),
+    "pamir": PAMIR(),
+    "pamir-averaged": PAMIR(0.1, variant="averaged", n_epochs=2),
     "prank": PRank(),
     "prank-voted": PRank("voted", kernel="poly"),
     "widrow-hoff": WidrowHoff(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -172,6 +173,34 @@ def multiclass(X: Floats, ranks: npt.NDArray[np.int64], k: int, update: str) -> 
             for r in wrong:
                 w[r] -= x / len(wrong)
             run.w = w
+            run.n_updates += 1
+        run.history.append(run.w)
+    return run
+
+
+# --- PAMIR -------------------------------------------------------------------------------------
+
+
+def pamir(
+    queries: Sequence[tuple[Floats, Floats]],
+    draw: Callable[[int], tuple[int, int, int]],
+    n_rounds: int,
+    C: float,
+) -> Run:
+    """``w += min(C, l / |x+ - x-|^2) (x+ - x-)`` with ``l = max(0, 1 - w.(x+ - x-))``.
+
+    ``draw(t)`` names query, better and worse document of round t.
+    """
+    run = Run(np.zeros(queries[0][0].shape[1]))
+    for t in range(n_rounds):
+        q, better, worse = draw(t)
+        X, y = queries[q]
+        assert y[better] > y[worse]
+        difference = X[better] - X[worse]
+        loss = max(0.0, 1 - float(run.w @ difference))
+        run.losses.append(loss)
+        if loss > 0 and difference.any():
+            run.w = run.w + min(C, loss / float(difference @ difference)) * difference
             run.n_updates += 1
         run.history.append(run.w)
     return run

@@ -180,12 +180,14 @@ class OnlineLearner(BaseEstimator):
     def _run(self, task: Any, order: Ints, ledger: Ledger | None) -> Rounds:
         rounds = self._learn(task, order, None if ledger is None else ledger.comparator)
         if ledger is not None:
-            ledger.add("loss", float(np.cumsum([0.0, *rounds.losses])[-1]))
+            ledger.add("loss", float(np.cumsum(np.append(0.0, rounds.losses))[-1]))
             self._charge(task, order, rounds, ledger)
         self.n_rounds_ += len(order)
         self.n_updates_ += rounds.n_updates
         # One after the other, so that the pieces of a stream may be cut anywhere.
-        self.cumulative_loss_ = float(np.cumsum([self.cumulative_loss_, *rounds.losses])[-1])
+        self.cumulative_loss_ = float(
+            np.cumsum(np.append(self.cumulative_loss_, rounds.losses))[-1]
+        )
         return rounds
 
     def _order(self, data: Any, epoch: int) -> Ints:
