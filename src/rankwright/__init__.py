@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwright import data, evaluation, losses, metrics, online, problems, theory, trees
+    from rankwright import data, evaluation, losses, metrics, online, problems, text, theory, trees
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Comparison, Evaluation, compare, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
@@ -67,7 +67,17 @@ _WHERE = {
     "DataError": "rankwright.exceptions",
     "DataWarning": "rankwright.exceptions",
 }
-_PACKAGES = ("data", "evaluation", "losses", "metrics", "online", "problems", "theory", "trees")
+_PACKAGES = (
+    "data",
+    "evaluation",
+    "losses",
+    "metrics",
+    "online",
+    "problems",
+    "text",
+    "theory",
+    "trees",
+)
 
 __all__ = [
     "PAMIR",
@@ -105,6 +115,7 @@ __all__ = [
     "read",
     "save",
     "stream",
+    "text",
     "theory",
     "top_k",
     "trees",

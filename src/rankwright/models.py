@@ -28,7 +28,10 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "best-feature": ("rankwright.baselines", "BestFeature"),
     "random": ("rankwright.baselines", "RandomRanker"),
 }
-CLASSES = {kind: package for package, kind in MODELS.values()}
+# What model files may hold: those, and what a file of labelled queries cannot train.
+CLASSES = {kind: package for package, kind in MODELS.values()} | {
+    "TopicRankers": "rankwright.linear",
+}
 
 
 def model_class(name: str) -> Any:

@@ -31,6 +31,7 @@ _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platfo
         "losses",
         "theory",
         "online",
+        "text",
         "trees",
         "evaluation",
         "evaluation.charts",

@@ -4,11 +4,13 @@ from rankwright.linear.base import PathPoint
 from rankwright.linear.domination_rank import DominationRank
 from rankwright.linear.linear_ranker import LinearRanker
 from rankwright.linear.selection import AlphaChoice, choose_alpha
+from rankwright.linear.topics import TopicRankers
 
 __all__ = [
     "AlphaChoice",
     "DominationRank",
     "LinearRanker",
     "PathPoint",
+    "TopicRankers",
     "choose_alpha",
 ]

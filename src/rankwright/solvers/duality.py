@@ -39,7 +39,7 @@ def lower_bound(
     if isinstance(prepared, PreparedDomination):
         conjugate = _domination(prepared, scores, c)
         if prepared.shift is not None:
-            conjugate += n_queries * c * float(slope @ prepared.shift)
+            conjugate += n_queries * c * float((slope * prepared.shift).sum())
     elif isinstance(prepared, PreparedSoftmax) and prepared.eps == 0:
         conjugate = _softmax(prepared, scores, slope * n_queries, c)
     else:
@@ -47,7 +47,7 @@ def lower_bound(
     bound = -conjugate / n_queries
     if penalty.l2 > 0:
         excess = np.maximum(np.abs(g) - penalty.l1, 0.0)
-        bound -= float(excess @ excess) / (2 * penalty.l2)
+        bound -= float(np.square(excess).sum()) / (2 * penalty.l2)
     return bound
 
 
@@ -70,7 +70,7 @@ def _domination(prepared: PreparedDomination, scores: Floats, c: float) -> float
     # 1 - q = (1 - c) + c / (1 + e^lead), which keeps its digits when q is near 1.
     rest = (1 - c) + c * np.exp(-np.logaddexp(0.0, lead))
     some = rest > 0
-    entropy = rest[some] @ np.log(rest[some])
+    entropy = (rest[some] * np.log(rest[some])).sum()
     inner = np.where(q > 0, q * (np.maximum(log_q, -1e308) + mean[layer] - log_z[layer]), 0.0)
     return float(entropy + inner.sum())
 
@@ -118,4 +118,4 @@ def _softmax(prepared: PreparedSoftmax, scores: Floats, slope: Floats, c: float)
     with np.errstate(divide="ignore", invalid="ignore"):
         mixed = np.where(weight > 0, prepared.phi + c * slope / weight, 0.0)
         terms = np.where(mixed > 0, mixed * np.log(mixed), 0.0)
-    return float(weight @ terms)
+    return float((weight * terms).sum())

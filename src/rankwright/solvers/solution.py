@@ -163,7 +163,7 @@ class Objective:
         bound = max(value - dual, 4 * np.finfo(np.float64).eps * value)
         if self.penalty.l2 > 0:
             violation = self.penalty.violation(w, gradient)
-            bound = min(bound, float(violation @ violation / (2 * self.penalty.l2)))
+            bound = min(bound, float(np.square(violation).sum() / (2 * self.penalty.l2)))
         return float(bound)
 
 
