@@ -56,7 +56,7 @@ def test_any_form_of_labels_and_any_number_of_threads(kind: Any) -> None:
 @pytest.mark.parametrize("select_by", ["ap", "loss"])
 def test_choices_are_the_best_on_what_is_left_out(select_by: Any) -> None:
     X, Y = make_topics()
-    grid = {"alpha": [0.001, 0.3, 0.03], "penalty": ["l1", "l2"]}
+    grid: dict[str, list[Any]] = {"alpha": [0.001, 0.3, 0.03], "penalty": ["l1", "l2"]}
     rankers = TopicRankers({}, grid=grid, select_by=select_by).fit(X, Y)
     for t in range(3):
         y = Y[:, t]

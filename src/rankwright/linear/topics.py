@@ -145,7 +145,7 @@ class TopicRankers(BaseEstimator):
     def score(self, X: Any, Y: Any) -> float:
         """Return the mean over topics of the average precision."""
         scores, labels = self.predict(X), sp.csc_array(Y).toarray()
-        found = [AP().mean(labels[:, t], scores[:, t]) for t in range(scores.shape[1])]
+        found = [AP().per_query(labels[:, t], scores[:, t])[0] for t in range(scores.shape[1])]
         return float(np.nanmean(found))
 
     @property
@@ -186,6 +186,8 @@ class TopicRankers(BaseEstimator):
         self, X: Matrix, y: Floats, topic: int, combinations: list[dict[str, Any]]
     ) -> list[float]:
         """Return the quality of each combination on documents that are left out."""
+        if not (y > 0).any():  # nothing to learn, nothing to choose by
+            return [math.nan] * len(combinations)
         left_out = _left_out(y, self.valid_share, self.random_state, topic)
         rows, others = np.flatnonzero(~left_out), np.flatnonzero(left_out)
         train_y, train_X = y[rows], X[rows]
@@ -196,7 +198,11 @@ class TopicRankers(BaseEstimator):
             alphas = [float(params.get("alpha", DominationRank().alpha)) for params in path]
             ranker = self._ranker(rest, topic)
             points = ranker.path(
-                train_X, train_y, alphas=[a * scale for a in alphas], valid=valid, metric=AP()
+                train_X,
+                train_y,
+                alphas=[a * scale for a in alphas],
+                valid=valid,
+                metric=AP(empty=0.0),
             )
             for point in points:
                 loss = -point.valid_loss / max(_n_dominating(valid.y), 1.0)
