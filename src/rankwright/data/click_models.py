@@ -152,7 +152,7 @@ class PositionBased(ClickModel):
     clicks : sequence of float in [0, 1]
         Probability of a click on an examined document of label 0, 1, ...
     examination : float >= 0 or sequence of float, default 1.0
-        :math:`\eta`, or :math:`\theta_1, \theta_2, \dots` themselves; ranks behind the last are
+        :math:`\eta`, or :math:`\theta_1, \theta_2, \ldots` themselves; ranks behind the last are
         never examined.
 
     References
@@ -215,7 +215,7 @@ class UserBrowsing(ClickModel):
     clicks : sequence of float in [0, 1]
         Probability of a click on an examined document of label 0, 1, ...
     examination : float >= 0 or sequence of sequences of float, default 1.0
-        :math:`\eta`, or :math:`\gamma` itself: row r has :math:`\gamma_{r1}, \dots, \gamma_{rr}`;
+        :math:`\eta`, or :math:`\gamma` itself: row r has :math:`\gamma_{r1}, \ldots, \gamma_{rr}`;
         ranks behind the last row are never examined.
 
     References

@@ -3,7 +3,7 @@ r"""Parameters to try: spaces, and the points in them.
 Trial t of a space with d dimensions is the point
 
 .. math::
-    u_t = (s + t \, \varphi_d^{-(1, \dots, d)}) \bmod 1
+    u_t = (s + t \, \varphi_d^{-(1, \ldots, d)}) \bmod 1
 
 of an additive recurrence: :math:`\varphi_d` is the positive root of
 :math:`\varphi^{d+1} = \varphi + 1`, :math:`s` a random shift made of the seed. Any number of trials

@@ -139,7 +139,7 @@ class PredtronClassifier(ClassLearner):
 
     .. math::
         \mathrm{pred}(x) = \arg\max_k (W x)_k \quad\text{or}\quad
-        \text{reject if } \textstyle\sum_k (W x)_k / \sqrt{K} \ge \max_k (W x)_k
+        \text{reject if } \sum_k (W x)_k / \sqrt{K} \ge \max_k (W x)_k
 
     Two classes without an option to reject are on a line: one score, whose sign predicts
     (:class:`~rankwright.problems.Binary`); otherwise each class has a score
