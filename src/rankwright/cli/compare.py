@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rankwright.evaluation.folds import Fold
     from rankwright.evaluation.lineup import Entry
 
+_REPORT = "report.html"
+
 
 def compare(
     data: Annotated[
@@ -94,6 +96,7 @@ def compare(
     result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
     with doing("Writing tables"):
         result.write(out)
+    report = _write_report(result, Path(out) / _REPORT)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2))
     elif as_csv:
@@ -108,7 +111,7 @@ def compare(
         typer.echo(
             f"rankwright: {failure.model} failed on {failure.fold}: {failure.reason}", err=True
         )
-    typer.echo(f"{out}: models and tables", err=True)
+    typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)
     if result.failures:
         raise typer.Exit(1)
 
@@ -189,6 +192,18 @@ def _folds(
         if error.path is not None:
             raise
         raise DataError(error.message, path=data) from None
+
+
+def _write_report(result: Comparison, path: Path) -> bool:
+    from rankwright.evaluation.report import write_report
+
+    try:
+        with doing("Writing the report"):
+            write_report(result, path)
+    except ImportError as error:
+        typer.echo(f"rankwright: {path} was not written: {error}", err=True)
+        return False
+    return True
 
 
 # ---- what the terminal shows ----

@@ -106,7 +106,7 @@ def run_job(job: Job, fold: Fold, progress: Progress | None = None) -> Outcome:
         "train_seconds": trials[chosen]["seconds"],
         "search_seconds": time.perf_counter() - begin,
         "score_us": microseconds,
-        **facts_of(best, fold),
+        **facts_of(best, fold, job.metric),
     }
     return Outcome(facts, scores, best)
 
@@ -148,7 +148,7 @@ def score(model: Any, test: Dataset) -> tuple[Floats, float]:
     return scores, 1e6 * best / test.n_docs
 
 
-def facts_of(model: Any, fold: Fold) -> dict[str, Any]:
+def facts_of(model: Any, fold: Fold, metric: str) -> dict[str, Any]:
     """Return what a fitted model tells about itself: size, features, curves, guarantees."""
     facts: dict[str, Any] = {
         "n_features": fold.train.n_features,
@@ -158,7 +158,7 @@ def facts_of(model: Any, fold: Fold) -> dict[str, Any]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                facts[name] = examine(model, fold)
+                facts[name] = examine(model, fold, metric)
         except Exception as error:  # a picture less is no reason to lose a model
             facts[name] = None
             facts.setdefault("notes", []).append(f"{name}: {error}")
@@ -174,7 +174,7 @@ def features_used(model: Any) -> int | None:
     return None
 
 
-def _curves(model: Any, fold: Fold) -> dict[str, list[float]] | None:
+def _curves(model: Any, fold: Fold, metric: str) -> dict[str, list[float]] | None:
     """Return learning curves by name: what was recorded, round by round."""
     if hasattr(model, "evals_result_"):
         return {
@@ -187,24 +187,28 @@ def _curves(model: Any, fold: Fold) -> dict[str, list[float]] | None:
     return None
 
 
-def _path(model: Any, fold: Fold) -> list[dict[str, float]] | None:
+def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
     """Return quality against the number of features, for models with a path of l1 penalties."""
     if not hasattr(model, "path") or getattr(model, "penalty", None) != "l1":
         return None
     train = fold.train
-    points = model.path(train.X, train.y, train.qid, n_alphas=12, valid=fold.valid)
+    points = model.path(
+        train.X, train.y, train.qid, n_alphas=12, valid=fold.valid, metric=parse(metric)
+    )
     return [
-        {"alpha": p.alpha, "n_features": p.n_features, "valid": p.ndcg, "loss": p.loss}
+        {"alpha": p.alpha, "n_features": p.n_features, "valid": p.quality, "loss": p.loss}
         for p in points
     ]
 
 
-def _guarantee(model: Any, fold: Fold) -> dict[str, Any] | None:
+def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
     """Return the loss beside its bound, for each of some test queries."""
     from rankwright.losses import from_name
     from rankwright.theory import certificate
 
     loss = getattr(model, "loss", None)
+    if loss is None and hasattr(model, "_loss_for"):  # a loss that is made for the labels
+        loss = model._loss_for(fold.test.y)
     if loss is None:
         return None
     loss = from_name(loss)
@@ -224,7 +228,7 @@ def _guarantee(model: Any, fold: Fold) -> dict[str, Any] | None:
     }
 
 
-_EXAMINATIONS: dict[str, Callable[[Any, Fold], Any]] = {
+_EXAMINATIONS: dict[str, Callable[[Any, Fold, str], Any]] = {
     "curves": _curves,
     "path": _path,
     "guarantee": _guarantee,

@@ -74,6 +74,12 @@ _TREES = {
 }
 # name: family, model, parameters, what is searched
 _LINEUP: dict[str, tuple[str, str, dict[str, Any], Space]] = {
+    "domination-rank-l1": (
+        "linear",
+        "domination-rank",
+        {"penalty": "l1", "standardize": True, "alpha": 1e-2},
+        {"alpha": Range(1e-4, 1.0, log=True)},
+    ),
     "slam-linear": (
         "linear",
         "linear",
