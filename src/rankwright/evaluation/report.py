@@ -160,6 +160,17 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         "lists": _lists(comparison),
         "curves": {n: _thinned(f["curves"]) for n, f in facts.items() if f.get("curves")},
         "paths": {n: f["path"] for n, f in facts.items() if f.get("path")},
+        "noise": [
+            {
+                "what": study.corruption.level,
+                "name": study.corruption.name,
+                "metric": str(study.metric),
+                "trials": study.n_trials,
+                "levels": list(study.levels),
+                "means": {m: _rounded(study.curve(m)[0]) for m in study.models},
+            }
+            for study in comparison.noise
+        ],
         "guarantees": {
             n: _few_digits(f["guarantee"]) for n, f in facts.items() if f.get("guarantee")
         },

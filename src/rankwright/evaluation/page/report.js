@@ -394,6 +394,10 @@
       return { name, x: seen.map((p) => p.n_features), y: seen.map((p) => p.valid) };
     });
     if (paths.length) lineChart("Sparsity path", `Quality on the validation queries against the number of features that the l1 penalty leaves.${fold}`, "features", data.metrics[0], paths, true);
+    for (const study of data.noise) {
+      const series = Object.entries(study.means).map(([name, y]) => ({ name, x: study.levels, y }));
+      lineChart(`Noise: ${study.name}`, `Quality on test queries as the training data gets worse; means of ${study.trials} trials.`, study.what, study.metric, series, true);
+    }
     for (const [name, g] of Object.entries(data.guarantees)) {
       const box = panel(`Guarantee of ${name}`,
         `Its loss promises to be at least ${g.promise} on every query. ${g.holds ? "Kept on every test query." : "Broken!"} Mean loss ${short(g.mean_loss)}, mean bound ${short(g.mean_bound)}.`);
