@@ -33,9 +33,21 @@ from rankwright.theory.predtron_margins import (
     predtron_margins,
 )
 from rankwright.theory.table import LossFacts, LossTable, loss_table
+from rankwright.theory.xendcg import (
+    Consistency,
+    lambdamart_claim2,
+    xendcg_claim1,
+    xendcg_claim3,
+    xendcg_claim4,
+    xendcg_proposition1,
+    xendcg_theorem1,
+    xendcg_theorem2,
+    xendcg_translation_free,
+)
 
 __all__ = [
     "Certificate",
+    "Consistency",
     "Generalization",
     "Guarantee",
     "LossFacts",
@@ -45,6 +57,7 @@ __all__ = [
     "certificate",
     "generalization",
     "gradient_descent_bound",
+    "lambdamart_claim2",
     "link_constant",
     "link_exponent",
     "link_radius",
@@ -70,4 +83,11 @@ __all__ = [
     "slam_theorem5",
     "weight_norm",
     "widrow_hoff_bound",
+    "xendcg_claim1",
+    "xendcg_claim3",
+    "xendcg_claim4",
+    "xendcg_proposition1",
+    "xendcg_theorem1",
+    "xendcg_theorem2",
+    "xendcg_translation_free",
 ]
