@@ -1,16 +1,17 @@
-"""``python -m benchmarks [loading|metrics|linear|noise|table|all] [--quick]``."""
+"""``python -m benchmarks [loading|metrics|linear|noise|trees|table|all] [--quick]``."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, table
+from benchmarks import linear, loading, metrics, noise, table, trees
 
 STEPS = {
     "loading": loading.run,
     "metrics": metrics.run,
     "linear": linear.run,
     "noise": noise.run,
+    "trees": trees.run,
     "table": table.run,
 }
 

@@ -11,7 +11,15 @@ from benchmarks.loading import MEMORY_BAR
 
 README = FOLDER.parent / "README.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
-TASKS = ("loading", "metrics", "metrics-ties", "ndcg", "ndcg-ties")
+TASKS = (
+    "loading",
+    "metrics",
+    "metrics-ties",
+    "ndcg",
+    "ndcg-ties",
+    "trees-xendcg",
+    "trees-lambdarank",
+)
 
 
 def run(quick: bool = False) -> None:
@@ -122,6 +130,8 @@ def _verdict(bar: float | None, low: float, high: float) -> str:
 def _speed(value: float, unit: str) -> str:
     if unit == "MB":
         return f"{value:,.0f} MB/s"
+    if unit == "trees":
+        return f"{value:.2f} trees/s"
     return f"{value / 1e6:.2f} M docs/s"
 
 
