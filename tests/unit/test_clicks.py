@@ -172,6 +172,14 @@ def test_names_of_impressions_are_distinct() -> None:
         assert len(set(ids.tolist())) == 4
 
 
+def test_weights_are_for_the_rows_of_the_impressions() -> None:
+    data = make_mslr_like(n_queries=20, n_features=2, mean_docs=8)
+    log = simulate_clicks(data, PositionBased(), impressions=3)
+    shown, weights = log.impressions(), log.inverse_propensities()
+    np.testing.assert_array_equal(weights, np.where(shown.y == 1, 1 / log.propensity, 1.0))
+    np.testing.assert_array_equal(log.inverse_propensities(2.0), np.minimum(weights, 2.0))
+
+
 def test_a_log_can_be_written(tmp_path: Path) -> None:
     data = Dataset(np.zeros((3, 1)), [4, 0, 4], qid=["b", "a", "b"])
     log = simulate_clicks(

@@ -76,6 +76,15 @@ class ClickLog:
             None if docs is None else docs[self.rows],
         )
 
+    def inverse_propensities(self, max_weight: float = np.inf) -> Floats:
+        """Return the weight of each shown document: of clicks 1 / propensity, of others 1.
+
+        They are the ``sample_weight`` of :meth:`impressions`.
+        """
+        weights = np.ones(len(self.rows))
+        weights[self.clicked] = np.minimum(1 / self.propensity[self.clicked], max_weight)
+        return weights
+
     def click_rates(self, *, weighted: bool = True, max_weight: float = np.inf) -> Floats:
         r"""Return the clicks on each document of the data set over its query's impressions.
 
@@ -85,7 +94,7 @@ class ClickLog:
         """
         weight = self.clicked.astype(np.float64)
         if weighted:
-            weight[self.clicked] = np.minimum(1 / self.propensity[self.clicked], max_weight)
+            weight *= self.inverse_propensities(max_weight)
         clicks = np.bincount(self.rows, weight, minlength=self.dataset.n_docs)
         shown = np.bincount(self.query, minlength=self.dataset.n_queries)
         rates: Floats = clicks / np.repeat(shown, self.dataset.groups.sizes)
