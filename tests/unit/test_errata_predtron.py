@@ -1,0 +1,187 @@
+"""Where the Predtron paper is wrong, as counterexamples (P2, P4 to P6, P8), and what holds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from rankwright.online import Predtron, PredtronClassifier, PredtronRanker
+from rankwright.problems import Binary, Multilabel, Ordinal, Ranking
+from rankwright.theory import (
+    link_constant,
+    link_exponent,
+    predtron_any_step,
+    predtron_bound,
+    predtron_corollary,
+    predtron_loss_driven,
+    predtron_margin,
+    predtron_margins,
+    predtron_predicted,
+    predtron_theorem1,
+)
+from tests.reference import predtron as reference
+from tests.reference import problems as enumerated
+
+
+def test_p2_a_step_of_one_breaks_theorem_1_and_its_own_step_does_not() -> None:
+    # Two opposite points of the middle classes. The loss-augmented classes are the outer ones, as
+    # long as the scores are small beside the loss: the classes that are confused do not move.
+    X, y = np.array([[1.0], [-1.0]]), [1, 2]
+    U = np.array([[0.0], [1.0], [-1.0], [0.0]]) / math.sqrt(2)
+    margin = predtron_margins(Ordinal(4), X @ U.T, y).strict
+    assert margin == pytest.approx(1 / math.sqrt(2))
+    bound = predtron_theorem1(margin, 1.0, 1.0, 3.0).value
+    assert bound == pytest.approx(4 * 9 * 2)
+    lost: dict[str, list[float]] = {"eta = 1": [], "eta = c/(4R^2)": [], "predicted": []}
+    for scale in (1.0, 0.1, 0.01):
+        # The bound does not see the scale.
+        assert predtron_theorem1(scale * margin, scale, 1.0, 3.0).value == pytest.approx(bound)
+        one = Predtron(Ordinal(4), "augmented", eta=1.0, n_epochs=3000).fit(scale * X, y)
+        own = Predtron(Ordinal(4), "augmented", n_epochs=100).fit(scale * X, y)
+        predicted = Predtron(Ordinal(4), n_epochs=100).fit(scale * X, y)
+        for total, run in zip(lost.values(), (one, own, predicted), strict=True):
+            total.append(run.cumulative_loss_)
+        # What holds for any step, and what holds without one.
+        any_step = predtron_any_step(scale * margin, scale, 1.0, 3.0, eta=1.0)
+        assert one.n_updates_ <= any_step.value
+        assert predicted.n_updates_ <= predtron_predicted(scale * margin, scale).value
+    one_loss = lost["eta = 1"]
+    assert one_loss[0] < bound < one_loss[1] < one_loss[2]
+    for name in ("eta = c/(4R^2)", "predicted"):
+        assert lost[name] == [lost[name][0]] * 3
+        assert lost[name][0] <= bound
+
+
+def test_p2_for_zero_one_losses_the_step_is_irrelevant() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 4)), rng.integers(0, 3, 50)
+    runs = [PredtronClassifier(mode="augmented", eta=eta).fit(X, y) for eta in (1e-3, 1.0, 1e3)]
+    assert len({run.n_updates_ for run in runs}) == 1
+
+
+def test_p4_corollary_2_as_printed_is_exceeded_tenfold() -> None:
+    X, y = np.eye(2), [1, 1]
+    learner = Predtron(Binary((10.0, 10.0)), "augmented").fit(X, y)
+    assert learner.cumulative_loss_ == 20
+    U = np.full((1, 2), 1 / math.sqrt(2))  # unit length
+    margin = predtron_margins(Binary((10.0, 10.0)), X @ U.T, y).strict
+    assert margin == pytest.approx(math.sqrt(2))
+    printed = 4 * 10**2 / (10**2 * margin**2)
+    assert printed == pytest.approx(2)
+    corrected = predtron_theorem1(margin, 1.0, smallest_loss=10.0, largest_loss=10.0)
+    assert corrected.value == pytest.approx(20)  # attained
+
+
+def test_p5_tied_labels_have_no_compatible_scores_but_weak_margins() -> None:
+    rng = np.random.default_rng(0)
+    problem, y = Ranking(representation="-i"), [1, 1, 0, 0]
+    margins = [predtron_margin(problem, rng.normal(size=4), y) for _ in range(3000)]
+    assert not any(margin.compatible for margin in margins)
+    assert sum(margin.weak > 0 for margin in margins) > 50
+    # Equal scores inside each grade are what Section 2.2 asks for.
+    assert predtron_margin(problem, [1.0, 1.0, 0.0, 0.0], y).compatible
+
+
+def test_p5_the_weak_margin_bounds_the_mistakes() -> None:
+    rng = np.random.default_rng(1)
+    problem, w = Ranking(representation="-i"), np.array([1.0, 0.0, 0.0])
+    X: list[Any] = []
+    labels: list[Any] = []
+    while len(X) < 40:
+        x, y = rng.normal(0, 0.05, (4, 3)), rng.permutation([1.0, 1.0, 0.0, 0.0])
+        x[:, 0] += y
+        if predtron_margin(problem, x @ w, y).weak > 0.05:
+            X.append(x)
+            labels.append(y)
+    gamma = predtron_margins(problem, [x @ w for x in X], labels)
+    assert not gamma.compatible
+    R = max(float(np.linalg.norm(x, 2)) for x in X)
+    bound = predtron_predicted(gamma.weak, R).value
+    rows, qid = np.concatenate(X), np.repeat(np.arange(40), 4)
+    ranker = PredtronRanker(representation="-i", n_epochs=50).fit(rows, np.concatenate(labels), qid)
+    assert 0 < ranker.n_updates_ <= bound
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5])
+def test_p6_no_scores_are_compatible_with_the_error_set_loss(m: int) -> None:
+    twin = enumerated.multilabel(m, "error_set")
+    for y in itertools.product((0, 1), repeat=m):
+        if not 0 < sum(y) < m:
+            continue
+        correct = twin.losses(y) == 0
+        vectors = twin.vectors[correct]
+        gaps = (twin.vectors[~correct][:, None] - vectors).reshape(-1, m)
+        # All correct sets equally similar, all others less so by 1.
+        strict = linprog(
+            np.zeros(m),
+            A_ub=gaps,
+            b_ub=-np.ones(len(gaps)),
+            A_eq=vectors[1:] - vectors[0],
+            b_eq=np.zeros(len(vectors) - 1),
+            bounds=(None, None),
+        )
+        assert strict.status == 2  # infeasible
+        weak = linprog(np.zeros(m), A_ub=gaps, b_ub=-np.ones(len(gaps)), bounds=(None, None))
+        assert (weak.status == 2) == (sum(y) >= 2 and m - sum(y) >= 2)
+        rng = np.random.default_rng(0)
+        problem = Multilabel(m, "error_set")
+        assert not any(predtron_margin(problem, t, y).compatible for t in rng.normal(size=(20, m)))
+
+
+def test_p8_the_exponent_is_one_only_from_eight_features_on() -> None:
+    printed = [math.log(p) / (math.log(p) - 1) for p in (2, 3, 7, 8)]
+    assert printed[0] < 0
+    assert printed[1] > 11
+    assert printed[2] > 2 > printed[3] > 1
+    for p in (2, 3, 7):
+        assert link_exponent(p) == 2
+    q = link_exponent(100)
+    assert q / (q - 1) == pytest.approx(math.log(100) / (math.log(100) - 1))
+    assert link_constant("l1", 100) == pytest.approx(math.e**2 * (math.log(100) - 1))
+    assert link_constant("l1", 100) < 9 * math.log(100)  # Corollaries 6 and 8
+    assert link_constant("l1", 4) == pytest.approx(4)
+    assert link_constant("l2", 1) == 1
+
+
+def test_p9_links_and_their_inverses() -> None:
+    rng = np.random.default_rng(0)
+    for n in (8, 20, 300):
+        r = reference.exponent(n)
+        w = rng.normal(size=n)
+        theta = reference.vector_link(w, r)
+        np.testing.assert_allclose(reference.vector_link(theta, r / (r - 1)), w, atol=1e-12)
+
+
+def test_bounds_by_hand() -> None:
+    assert predtron_theorem1(0.5, 1.0, 1.0, 3.0).value == 4 * 9 / 0.25
+    assert predtron_predicted(0.5, 2.0).value == 4 * 4 / 0.25
+    assert predtron_loss_driven(0.5, 2.0, 3.0).value == 4 * 4 * 3 / 0.25
+    assert predtron_predicted(0.0, 1.0).value == math.inf
+    assert predtron_any_step(1.0, 1.0, 1.0, 3.0, eta=0.1).value == pytest.approx(4 + 2 * 2 / 0.1)
+    assert predtron_bound("augmented", 2.0, 1.0, 0.5, 1.0, 3.0).value == 6 + 4 * 4 / 0.5
+    assert predtron_bound("predicted", 2.0, 1.0, 0.5, 1.0, 3.0).value == 6 + 16
+    assert predtron_bound("loss_driven", 2.0, 1.0, 0.5, 1.0, 3.0).value == 6 + 16
+    # (l + |U|^2/(2 eta)) / (1 - 2 eta R^2/c)
+    other = predtron_bound("augmented", 2.0, 1.0, 0.5, 1.0, 3.0, eta=0.2)
+    assert other.value == pytest.approx((3 + 4 / 0.4) / (1 - 0.8))
+    assert predtron_bound("augmented", 2.0, 1.0, 0.5, 1.0, 3.0, eta=0.3).value == math.inf
+    assert predtron_corollary(5, 1.0, 1.0, 2, 10).value == 32 * 100 * math.log2(20) ** 2
+    ratio = predtron_corollary(6, 1.0, 1.0, 2, 10, 50).value / (32 * 100 * math.log2(20) ** 2)
+    assert ratio == pytest.approx(9 * math.log(50))
+    with pytest.raises(ValueError, match="number must be 5, 6, 7 or 8"):
+        predtron_corollary(4, 1.0, 1.0, 2, 10)
+    with pytest.raises(ValueError, match="need n_features, at least 8"):
+        predtron_corollary(8, 1.0, 1.0, 2, 10, 7)
+
+
+def test_p11_corollary_5_is_valid_and_large() -> None:
+    # 1/c_L of distinct labels 0..m-1 against the paper's bound of it.
+    for m in (3, 5, 8):
+        smallest, _ = Ranking().loss_range(np.arange(m))
+        printed = 2.0**m * m**2 * math.log2(2 * m) ** 2
+        assert printed * smallest > 1
