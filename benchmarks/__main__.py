@@ -1,10 +1,10 @@
-"""``python -m benchmarks [loading|metrics|linear|noise|trees|table|all] [--quick]``."""
+"""``python -m benchmarks [loading|metrics|linear|noise|trees|predtron|table|all] [--quick]``."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, table, trees
+from benchmarks import linear, loading, metrics, noise, predtron, table, trees
 
 STEPS = {
     "loading": loading.run,
@@ -12,6 +12,7 @@ STEPS = {
     "linear": linear.run,
     "noise": noise.run,
     "trees": trees.run,
+    "predtron": predtron.run,
     "table": table.run,
 }
 

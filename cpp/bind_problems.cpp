@@ -162,14 +162,14 @@ void bind_problems(nb::module_& m) {
     nb::class_<ClassProblem, Problem>(m, "ClassProblem")
         .def(
             "__init__",
-            [](ClassProblem* self, InMatrix<double> loss, In<double> reject) {
+            [](ClassProblem* self, InMatrix<double> loss, In<double> reject, bool by_surrogate) {
                 const std::size_t n = loss.shape(0);
                 require(n > 1 && loss.shape(1) == n,
                         "loss must be square, for two classes or more");
                 require(reject.size() == 0 || reject.size() == n, "reject must have n costs");
-                new (self) ClassProblem(n, {loss.data(), n * n}, view(reject));
+                new (self) ClassProblem(n, {loss.data(), n * n}, view(reject), by_surrogate);
             },
-            "loss"_a.noconvert(), "reject"_a.noconvert());
+            "loss"_a.noconvert(), "reject"_a.noconvert(), "by_surrogate"_a);
     nb::class_<LabelsProblem, Problem>(m, "LabelsProblem")
         .def(
             "__init__",

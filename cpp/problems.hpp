@@ -67,11 +67,25 @@ class BinaryProblem : public Problem {
 };
 
 // Classes 0..K-1 on basis vectors, any loss matrix (prediction x label), and, if there are costs
-// for it, the prediction K to reject: rep = sum_j e_j / sqrt K.
+// for it, the prediction K to reject. By its representation, sum_j e_j / sqrt K, it is one among
+// the others. By the surrogate, it is taken where rejecting costs no more than the surrogate for
+// every label,
+//     beta_y <= phi(t, y) = max_k L(k, y) + t_k - t_y,
+// so that the surrogate still bounds the loss.
 class ClassProblem : public Problem {
     std::size_t n_;
     std::vector<double> loss_;
     std::vector<double> reject_;
+    bool by_surrogate_;
+
+    bool rejects(Scores t) const {
+        for (std::size_t y = 0; y < n_; ++y) {
+            double most = t[0] + loss_[y];
+            for (std::size_t k = 1; k < n_; ++k) most = std::max(most, t[k] + loss_[k * n_ + y]);
+            if (most - t[y] < reject_[y]) return false;
+        }
+        return true;
+    }
 
     // argmax of weight * L + <rep, t>; on a tie the larger loss, then the lower class.
     std::int32_t best(Scores t, const double* y, double weight) const {
@@ -86,7 +100,7 @@ class ClassProblem : public Problem {
                 chosen = k;
             }
         }
-        if (!reject_.empty()) {
+        if (!reject_.empty() && !by_surrogate_) {
             const double cost = y ? reject_[static_cast<std::size_t>(*y)] : 0.0;
             const double sum = std::accumulate(t.begin(), t.end(), 0.0);
             const double value = weight * cost + sum / std::sqrt(static_cast<double>(n_));
@@ -97,14 +111,18 @@ class ClassProblem : public Problem {
     }
 
   public:
-    ClassProblem(std::size_t n, std::span<const double> loss, std::span<const double> reject)
-        : n_(n), loss_(loss.begin(), loss.end()), reject_(reject.begin(), reject.end()) {}
+    ClassProblem(std::size_t n, std::span<const double> loss, std::span<const double> reject,
+                 bool by_surrogate)
+        : n_(n),
+          loss_(loss.begin(), loss.end()),
+          reject_(reject.begin(), reject.end()),
+          by_surrogate_(by_surrogate && !reject_.empty()) {}
     std::size_t n_scores() const override { return n_; }
     std::size_t n_codes() const override { return 1; }
     std::size_t n_labels() const override { return 1; }
 
     void predict(Scores t, const double* y, Prediction sigma) const override {
-        sigma[0] = best(t, y, 0);
+        sigma[0] = by_surrogate_ && rejects(t) ? static_cast<std::int32_t>(n_) : best(t, y, 0);
     }
     double loss(Coded sigma, const double* y) const override {
         const auto k = static_cast<std::size_t>(sigma[0]), label = static_cast<std::size_t>(*y);

@@ -61,6 +61,17 @@ class DenseRows final : public Rows {
                ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
     }
 
+    // N sums at a time stay in registers.
+    template <std::size_t N>
+    void dots_of(const Float* x, const double* W, std::size_t d, double* t) const {
+        double sums[N] = {};
+        for (std::size_t j = 0; j < n_features; ++j) {
+            const double value = x[j];
+            for (std::size_t k = 0; k < N; ++k) sums[k] += value * W[j * d + k];
+        }
+        std::copy_n(sums, N, t);
+    }
+
   public:
     DenseRows(const Float* data, std::size_t n_rows, std::size_t n_features)
         : Rows(n_rows, n_features), data_(data) {}
@@ -85,11 +96,10 @@ class DenseRows final : public Rows {
     }
     void dots(std::size_t row, const double* W, std::size_t d, double* t) const override {
         const Float* x = data_ + row * n_features;
-        std::fill_n(t, d, 0.0);
-        for (std::size_t j = 0; j < n_features; ++j) {
-            const double value = x[j];
-            for (std::size_t k = 0; k < d; ++k) t[k] += value * W[j * d + k];
-        }
+        std::size_t k = 0;
+        for (; k + 8 <= d; k += 8) dots_of<8>(x, W + k, d, t + k);
+        for (; k + 2 <= d; k += 2) dots_of<2>(x, W + k, d, t + k);
+        if (k < d) dots_of<1>(x, W + k, d, t + k);
     }
     void add_outer(std::size_t row, double c, const double* g, std::size_t d,
                    double* W) const override {

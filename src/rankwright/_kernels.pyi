@@ -1057,6 +1057,7 @@ class ClassProblem(Problem):
         reject: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        by_surrogate: bool,
     ) -> None: ...
 
 class LabelsProblem(Problem):

@@ -296,3 +296,28 @@ def test_a_cost_matrix_that_is_not_monge() -> None:
     values = twin.losses(tuple(y)) + twin.similarity(t)
     best = Ranking(representation="-i").augmented(t, y)
     assert values[twin.predictions.index(tuple(best.tolist()))] == pytest.approx(values.max())
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_rejecting_by_the_surrogate_keeps_the_surrogate_a_bound(k: int) -> None:
+    rng = np.random.default_rng(k)
+    matrix = rng.uniform(0.2, 2, (k, k)) * (1 - np.eye(k))
+    costs = rng.uniform(0.05, 0.6, k)
+    problem = Multiclass(k, matrix, reject=costs, rule="surrogate")
+    n_rejected = 0
+    for _ in range(500):
+        t = rng.normal(0, 0.5, k)
+        phi = [max(matrix[s, y] + t[s] for s in range(k)) - t[y] for y in range(k)]
+        sigma = problem.predict(t)
+        assert sigma == (-1 if all(costs <= phi) else int(t.argmax()))
+        n_rejected += sigma == -1
+        for y in range(k):
+            assert problem.loss(sigma, y) <= surrogate(problem, t, y) + ROUNDING
+            assert surrogate(problem, t, y) == pytest.approx(phi[y])
+    assert 0 < n_rejected < 500
+
+
+def test_rejecting_by_the_surrogate_looks_at_the_gap() -> None:
+    problem = Multiclass(3, reject=0.3, rule="surrogate")
+    assert problem.predict([2.0, 1.31, 0.0]) == -1  # 0.69 < 1 - 0.3
+    assert problem.predict([2.0, 1.29, 0.0]) == 0

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from rankwright.online import Predtron, PredtronClassifier, PredtronRanker
-from rankwright.problems import Binary, Multilabel, Ordinal, Ranking
+from rankwright.problems import REJECT, Binary, Multiclass, Multilabel, Ordinal, Ranking
 from rankwright.theory import (
     link_constant,
     link_exponent,
@@ -26,6 +26,8 @@ from rankwright.theory import (
 )
 from tests.reference import predtron as reference
 from tests.reference import problems as enumerated
+
+MODES: tuple[Any, ...] = ("augmented", "predicted", "loss_driven")
 
 
 def test_p2_a_step_of_one_breaks_theorem_1_and_its_own_step_does_not() -> None:
@@ -75,6 +77,19 @@ def test_p4_corollary_2_as_printed_is_exceeded_tenfold() -> None:
     assert printed == pytest.approx(2)
     corrected = predtron_theorem1(margin, 1.0, smallest_loss=10.0, largest_loss=10.0)
     assert corrected.value == pytest.approx(20)  # attained
+
+
+def test_the_papers_option_to_reject_is_never_taken() -> None:
+    rng = np.random.default_rng(0)
+    for k in (2, 3, 5):
+        X, y = rng.normal(size=(300, 4)), rng.integers(0, k, 300).tolist()
+        for mode in MODES:
+            problem = Multiclass(k, reject=0.2)
+            learner = Predtron(problem, mode, eta=0.5, fit_intercept=True).fit(X, y)
+            assert learner.decision_function(X).sum(axis=1).max() <= 1e-9
+            assert REJECT not in learner.predict(rng.normal(size=(300, 4)))
+        useful = PredtronClassifier(reject=0.2).fit(X, y)
+        assert (useful.predict(X) == REJECT).any()
 
 
 def test_p5_tied_labels_have_no_compatible_scores_but_weak_margins() -> None:

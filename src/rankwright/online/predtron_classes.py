@@ -138,9 +138,10 @@ class PredtronClassifier(ClassLearner):
     r"""A classifier with any costs and an option to reject.
 
     .. math::
-        \mathrm{pred}(x) = \arg\max_k (W x)_k \quad\text{or}\quad
-        \text{reject if } \sum_k (W x)_k / \sqrt{K} \ge \max_k (W x)_k
+        \mathrm{pred}(x) = \arg\max_k (W x)_k, \quad\text{or reject if }
+        \beta_y \le \max_k L(k, y) + (W x)_k - (W x)_y \text{ for all } y
 
+    For the 0-1 loss that is to reject if the two largest scores are within :math:`1 - \beta`.
     Two classes without an option to reject are on a line: one score, whose sign predicts
     (:class:`~rankwright.problems.Binary`); otherwise each class has a score
     (:class:`~rankwright.problems.Multiclass`). The update is that of
@@ -157,9 +158,8 @@ class PredtronClassifier(ClassLearner):
         What ``predict`` returns for rejected rows: by default -1 for classes that are numbers,
         ``"reject"`` for texts.
     mode : {"auto", "augmented", "predicted", "loss_driven"}, default "auto"
-        The update. ``"auto"`` is ``"augmented"`` with an option to reject, without which no update
-        would ever move towards rejecting; ``"loss_driven"`` with costs; and ``"predicted"``
-        otherwise.
+        The update. ``"auto"`` is ``"augmented"`` with an option to reject, for which scores must
+        be on the scale of the losses; ``"loss_driven"`` with costs; and ``"predicted"`` otherwise.
     norm : {"l2", "l1", "group", "trace"}, default "l2"
         The norm of margins, see :class:`~rankwright.online.Predtron`.
     variant : {"last", "averaged", "voted"}, default "last"
@@ -252,8 +252,8 @@ class PredtronClassifier(ClassLearner):
             raise ValueError(f"mode must be auto or one of {', '.join(MODES)}, not {self.mode!r}.")
         if self.reject is not None and self._mode() != "augmented":
             raise ValueError(
-                f"reject needs mode='augmented', but mode is {self.mode!r}: other updates never "
-                "move towards rejecting."
+                f"reject needs mode='augmented', but mode is {self.mode!r}: other updates leave "
+                "the scale of the scores open."
             )
         super()._check_params()
 
@@ -267,7 +267,7 @@ class PredtronClassifier(ClassLearner):
         if n == 2 and self.reject is None:
             problem = Multiclass(2, matrix)  # checks the costs
             return Binary((float(problem.matrix[1, 0]), float(problem.matrix[0, 1])))
-        return Multiclass(n, matrix, self.reject)
+        return Multiclass(n, matrix, self.reject, rule="surrogate")
 
     def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
         if self.reject is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,14 @@ class Multiclass(Native):
 
     For the 0-1 loss the surrogate is :math:`\max(0, 1 + \max_{k \ne y} t_k - t_y)`.
 
+    As the paper defines it, REJECT is a prediction like the others, and a learner that starts with
+    zero weights never takes it: updates never raise :math:`\sum_k t_k`, and
+    :math:`\sum_k t_k/\sqrt{K} \le \max_k t_k` while that sum is not positive.
+    ``rule="surrogate"`` makes it useful: reject if :math:`\beta_y \le \phi(t, y)` for every label
+    y, :math:`\phi` the surrogate without REJECT, and otherwise take the class with the largest
+    score. The surrogate still bounds the loss, which is all that Theorem 1 needs. For the 0-1 loss
+    that is to reject when the two largest scores are within :math:`1 - \beta`.
+
     Parameters
     ----------
     n_classes : int
@@ -34,6 +42,8 @@ class Multiclass(Native):
     reject : float or array-like of shape (K,), optional
         :math:`\beta`, the positive cost of rejecting, by label if it has several values. None is no
         such option.
+    rule : {"representation", "surrogate"}, default "representation"
+        When to reject.
 
     Examples
     --------
@@ -46,7 +56,11 @@ class Multiclass(Native):
         n_classes: int,
         loss: ArrayLike | None = None,
         reject: float | ArrayLike | None = None,
+        rule: Literal["representation", "surrogate"] = "representation",
     ) -> None:
+        if rule not in ("representation", "surrogate"):
+            raise ValueError(f"rule must be 'representation' or 'surrogate', but is {rule!r}.")
+        self.rule = rule
         if n_classes < 2:
             raise ValueError(f"n_classes must be at least 2, but is {n_classes!r}.")
         self.n_classes = self.n_scores = int(n_classes)
@@ -68,7 +82,8 @@ class Multiclass(Native):
         self.reject_costs: Floats = costs
 
     def _compile(self, n: int) -> _kernels.Problem:
-        return _kernels.ClassProblem(self.matrix, self.reject_costs)
+        by_surrogate = self.rule == "surrogate"
+        return _kernels.ClassProblem(self.matrix, self.reject_costs, by_surrogate)
 
     def encode(self, y: Any) -> Floats:
         """Return a class as an array."""
@@ -87,7 +102,7 @@ class Multiclass(Native):
         t = self._scores(scores)
         label = int(_check_class(y, self.n_classes))
         others = np.delete(t, label).max()
-        if len(self.reject_costs):
+        if len(self.reject_costs) and self.rule == "representation":
             others = max(others, t.sum() / np.sqrt(self.n_classes))
         return float(t[label]), float(t[label]), float(others)
 
