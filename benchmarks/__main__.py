@@ -1,15 +1,16 @@
-"""``python -m benchmarks [loading|metrics|linear|noise|trees|predtron|table|all] [--quick]``."""
+"""``python -m benchmarks [loading|metrics|linear|online|noise|trees|predtron|table|all] [--quick]``."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, predtron, table, trees
+from benchmarks import linear, loading, metrics, noise, online, predtron, table, trees
 
 STEPS = {
     "loading": loading.run,
     "metrics": metrics.run,
     "linear": linear.run,
+    "online": online.run,
     "noise": noise.run,
     "trees": trees.run,
     "predtron": predtron.run,

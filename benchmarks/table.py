@@ -19,6 +19,9 @@ TASKS = (
     "ndcg-ties",
     "trees-xendcg",
     "trees-lambdarank",
+    "online-slam-perceptron",
+    "online-prank",
+    "online-multiclass-perceptron",
 )
 
 
