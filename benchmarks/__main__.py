@@ -1,4 +1,4 @@
-"""``python -m benchmarks [loading|metrics|linear|online|noise|trees|predtron|table|all] [--quick]``."""
+"""``python -m benchmarks [STEP] [--quick]``, a step being one of STEPS, or all of them."""
 
 from __future__ import annotations
 
