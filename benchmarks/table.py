@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks import noise
 from benchmarks.harness import FOLDER, QUICK_RESULTS, QUIET_CORES, RESULTS
 from benchmarks.loading import MEMORY_BAR
 
@@ -22,6 +23,7 @@ TASKS = (
     "online-slam-perceptron",
     "online-prank",
     "online-multiclass-perceptron",
+    *(f"noise-{name}" for name in noise.TASKS),
 )
 
 

@@ -104,6 +104,25 @@ def test_progress_is_lines_when_piped(capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
+def test_progress_is_a_bar_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rankwright.cli.datasets import download_bar
+    from rankwright.cli.noise_study import progress_bar
+    from rankwright.evaluation import Fit
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with download_bar() as progress:
+        progress("a.zip", 5 * 10**5, 10**6)
+        progress("a.zip", 10**6, 10**6)
+    assert "a.zip" in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar() as show:
+        for done in (1, 2):
+            show(Fit(0.1, 0, "linear", 0.5, 1.0, "key"), done, 2)
+    assert "level 0.1: linear 0.5000" in capsys.readouterr().err
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> rw.Dataset:
     ds = make_mslr_like(n_queries=20, n_features=6, mean_docs=8)

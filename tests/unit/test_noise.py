@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rankwright.data import Dataset, augment, make_mslr_like, perturb_labels
+from rankwright.data import (
+    Dataset,
+    UserBrowsing,
+    augment,
+    make_mslr_like,
+    perturb_labels,
+    simulate_clicks,
+)
 from rankwright.data.noise import LABEL_NOISE, label_noise_up_to
 
 
@@ -185,3 +193,20 @@ def test_a_seed_is_an_integer(ds: Dataset) -> None:
     for corrupt in CORRUPTIONS.values():
         with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
             corrupt(ds, 0.5)
+
+
+def test_memory_grows_with_the_documents() -> None:
+    def peak(n_queries: int) -> int:
+        data = make_mslr_like(n_queries=n_queries, n_features=2, mean_docs=20)
+        tracemalloc.start()
+        try:
+            perturb_labels(data, 0.5)
+            augment(data, 0.5)
+            simulate_clicks(data, UserBrowsing(), impressions=2)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(50)  # what is loaded or kept at the first call
+    small, large = peak(250), peak(1000)
+    assert large < 4.5 * small
