@@ -99,7 +99,7 @@ def _numpy(name: str, n_queries: int, n_features: int) -> Callable[[], Run]:
     call = loops.get(name, partial(_click_loop, name))
 
     def run() -> Run:
-        _, seconds = timed(lambda: call(data, np.random.default_rng(0)))
+        _, seconds = timed(partial(call, data, np.random.default_rng(0)))
         return Run({"total": seconds})
 
     return run
