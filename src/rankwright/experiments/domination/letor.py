@@ -1,0 +1,115 @@
+"""Figures 4 and 5: Layered, Flat and Margin on the LETOR collections that are there."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwright.data import make_mslr_like
+from rankwright.data.dataset import Dataset
+from rankwright.data.reading import read
+from rankwright.exceptions import ConvergenceWarning
+from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.result import Result, Row, Verdict, mean_interval
+from rankwright.linear import DominationRank
+from rankwright.losses import LinearMargin
+from rankwright.metrics import parse
+
+METRICS = ("letor:ndcg@5", "letor:ndcg@10")
+VARIANTS = ("Layered", "Flat", "Margin")
+PRINTED = {  # Layered, Flat, Margin at 5, then at 10
+    "MQ2007": ((0.4065, 0.4150, 0.4149), (0.4400, 0.4405, 0.4405)),
+    "OHSUMED": ((0.4759, 0.4726, 0.4701), (0.4453, 0.4538, 0.4542)),
+    "NP2003": ((0.7685, 0.7667, 0.7682), (0.8025, 0.7949, 0.7970)),
+    "NP2004": ((0.7558, 0.6716, 0.7424), (0.7918, 0.7056, 0.7622)),
+    "HP2003": ((0.7988, 0.8032, 0.7941), (0.7847, 0.8117, 0.8084)),
+    "HP2004": ((0.7318, 0.7344, 0.7517), (0.7529, 0.7607, 0.7799)),
+    "TD2003": ((0.3400, 0.3356, 0.3348), (0.3530, 0.3474, 0.3457)),
+    "TD2004": ((0.3366, 0.3280, 0.3194), (0.2909, 0.2985, 0.3020)),
+}
+FOLDERS = (*(name.lower() for name in PRINTED), "mq2008")
+ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3)
+MARGINS = (0.3, 1.0, 3.0)
+
+
+def run(context: Context) -> Result:
+    """Choose penalty and margin on the validation part of each fold; average over the folds."""
+    result = Result(settings={"alpha": list(ALPHAS), "margins": list(MARGINS), "penalty": "l2"})
+    for name, folds in _collections(context):
+        for variant, pooled in product(VARIANTS, (True, False)):
+            values = []
+            for i in context.each(f"{name}, {variant}", range(len(folds))):
+                key = {"what": "domination-letor", "data": name, "variant": variant}
+                key |= {"pooled": pooled, "fold": i, "scale": context.scale}
+                values.append(context.once(key, _fold, folds[i], variant, pooled))
+            for j, metric in enumerate(METRICS):
+                result.rows.append(_row(name, variant, pooled, j, [v[metric] for v in values]))
+    result.notes.append(
+        "Pooled is the thesis' reading: documents of all queries in one list. Query-aware compares "
+        "documents of one query only. Intervals are over the five folds."
+    )
+    return result
+
+
+def _row(name: str, variant: str, pooled: bool, j: int, values: list[float]) -> Row:
+    mean, interval = mean_interval(values)
+    how = "pooled" if pooled else "query-aware"
+    paper = None
+    verdict: Verdict = "reported"
+    if name in PRINTED and pooled:
+        paper = PRINTED[name][j][VARIANTS.index(variant)]
+        inside = interval[0] <= paper <= interval[1]
+        verdict = "reproduced" if inside and abs(mean - paper) < 0.02 else "differs"
+    what = f"{name}, {METRICS[j]}, {variant}, {how}"
+    return Row("Figure 4", what, mean, verdict, paper, interval)
+
+
+def _collections(context: Context) -> list[tuple[str, list[tuple[Dataset, ...]]]]:
+    found = []
+    for name in FOLDERS:
+        folder = context.folder(f"letor/{name}", name)
+        folds = [] if folder is None else sorted(folder.glob("Fold*"))
+        if folds:
+            found.append((name.upper(), [_read(fold) for fold in folds[: context.pick(2, 5)]]))
+    if not found:
+        whole = make_mslr_like(60, n_features=20, mean_docs=15)
+        parts = [whole.split((0.6, 0.2, 0.2), random_state=seed) for seed in range(2)]
+        found.append(("generated", [tuple(part) for part in parts]))
+    return found
+
+
+def _read(fold: Path) -> tuple[Dataset, ...]:
+    paths = (sorted(fold.glob(f"{part}*.txt*"))[0] for part in ("train", "vali", "test"))
+    return tuple(read(path) for path in paths)
+
+
+def _fold(parts: tuple[Dataset, ...], variant: str, pooled: bool) -> dict[str, float]:
+    train, valid, test = parts
+    best: tuple[float, Any] | None = None
+    margins: tuple[float | None, ...] = MARGINS if variant == "Margin" else (None,)
+    for alpha, margin in product(ALPHAS, margins):
+        ranker = DominationRank(
+            "l2",
+            alpha * (train.n_queries if pooled else 1),  # the mean over one list is its sum
+            layers=[1] if variant == "Flat" else None,
+            margin=None if margin is None else LinearMargin(margin, 0.0),
+            pooled=pooled,
+            standardize=True,
+            tol=1e-4,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            ranker.fit(train.X, train.y, train.qid)
+        quality = parse("letor:ndcg@10").mean(valid.y, ranker.predict(valid.X), valid.groups)
+        if best is None or quality > best[0]:
+            best = (quality, ranker)
+    assert best is not None
+    scores = best[1].predict(test.X)
+    return {name: float(np.nan_to_num(parse(name).mean(test.y, scores, test.groups))) for name in METRICS}
+
+
+LETOR = Experiment("domination", "figure4", "Figure 4", "LETOR collections", run)
