@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help demo test test-peers check format stubs bench docs fuzz golden clean
+.PHONY: help demo test test-peers check format stubs bench docs reproduce fuzz golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -89,6 +89,11 @@ docs: $(VENV)/installed ## build the documentation; warnings are errors
 
 bench: $(PEERS)/installed ## measure against peers, write benchmarks/results and the README's table
 	$(PEERS)/bin/python -m benchmarks all
+
+SCALE ?= full
+reproduce: $(VENV)/installed ## the papers' tables and figures (SCALE=quick|full, DATA=folder of public data sets)
+	$(BIN)/rankwright reproduce all --scale $(SCALE) --out docs/papers/results $(if $(DATA),--data $(DATA))
+	$(BIN)/python docs/reproduced.py
 
 fuzz: build/letor_fuzz ## N inputs to the parser under ASan and UBSan (N=1000000)
 	build/letor_fuzz fuzz/corpus $(N)

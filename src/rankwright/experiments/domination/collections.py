@@ -90,7 +90,9 @@ def _corel(folder: Path, most: int | None) -> Collection:
     if most is not None:
         easy = easy[np.linspace(0, len(easy) - 1, most).astype(int)]
     settings = {"topics": len(easy), "topics with at least": "3 test and 20 training images"}
-    return Collection("Corel5k, easy", X[:n], X[n:], labels[:n][:, easy], labels[n:][:, easy], settings)
+    return Collection(
+        "Corel5k, easy", X[:n], X[n:], labels[:n][:, easy], labels[n:][:, easy], settings
+    )
 
 
 def _multilabel(path: Path, n_features: int | None = None) -> tuple[Matrix, Floats]:

@@ -43,7 +43,7 @@ def run(context: Context) -> Result:
         for variant, pooled in product(VARIANTS, (True, False)):
             values = []
             for i in context.each(f"{name}, {variant}", range(len(folds))):
-                key = {"what": "domination-letor", "data": name, "variant": variant}
+                key: dict[str, Any] = {"what": "domination-letor", "data": name, "variant": variant}
                 key |= {"pooled": pooled, "fold": i, "scale": context.scale}
                 values.append(context.once(key, _fold, folds[i], variant, pooled))
             for j, metric in enumerate(METRICS):
@@ -109,7 +109,10 @@ def _fold(parts: tuple[Dataset, ...], variant: str, pooled: bool) -> dict[str, f
             best = (quality, ranker)
     assert best is not None
     scores = best[1].predict(test.X)
-    return {name: float(np.nan_to_num(parse(name).mean(test.y, scores, test.groups))) for name in METRICS}
+    return {
+        name: float(np.nan_to_num(parse(name).mean(test.y, scores, test.groups)))
+        for name in METRICS
+    }
 
 
 LETOR = Experiment("domination", "figure4", "Figure 4", "LETOR collections", run)

@@ -8,13 +8,20 @@ import numpy as np
 
 from rankwright.exceptions import ConvergenceWarning
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Curve, Figure, Panel, Result, difference_row, mean_interval
+from rankwright.experiments.result import (
+    Curve,
+    Figure,
+    Panel,
+    Result,
+    difference_row,
+    mean_interval,
+)
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
 
 LEVELS = (0.0, 0.05, 0.1, 0.2, 0.3)
-ALPHAS = {"without regularisation": 1e-6, "with regularisation": 3.0}
-N_DOCS, N_FEATURES = 400, 40
+ALPHAS = {"without regularisation": 1e-6, "with regularisation": 10.0}
+N_DOCS, N_FEATURES = 200, 60
 
 
 def run(context: Context) -> Result:

@@ -14,7 +14,6 @@ from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, mean_interval
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
-from rankwright.online import PAMIR
 
 METRICS = {
     "average precision": "ap",
@@ -134,6 +133,8 @@ def _topic(collection: Collection, topic: int) -> dict[str, dict[str, float]]:
 
 def _candidates(method: str, X: Matrix, y: Floats) -> list[Any]:
     if method == "PAMIR":
+        from rankwright.online import PAMIR
+
         n = 10 * X.shape[0]
         return [PAMIR(C, n_triplets=n, variant="averaged") for C in (1.0, 0.1, 0.01)]
     more: dict[str, Any] = {"tol": 1e-3, "max_iter": 100}

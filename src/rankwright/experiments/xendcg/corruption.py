@@ -67,9 +67,10 @@ CORRUPTIONS: dict[str, Corruption] = {
 
 def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Result:
     n = context.pick(2, 20)
-    result = Result(settings={**describe(context), "trials": n})
+    chosen = [s for s in sources(context) if s.of_the_paper or not s.folders]
+    result = Result(settings={**describe(context, chosen), "trials": n})
     panels = {}
-    for source in sources(context)[: context.pick(1, None)]:
+    for source in chosen[: context.pick(1, None)]:
         for kind in kinds:
             levels = LEVELS[kind][:: context.pick(3, 1)]
             found = _sweep(context, source, kind, levels, n)
@@ -118,12 +119,14 @@ def _sweep(
 
 
 def _trial(context: Context, source: Source, kind: str, level: float, seed: int) -> dict[str, Any]:
-    train, valid, test = source.load().split((0.6, 0.2, 0.2), random_state=seed)
+    train, valid, test = source.split(seed)
     train, valid = CORRUPTIONS[kind](train, valid, level, seed)
     return {
         name: float(
             per_query(
-                model(context, LOSSES[name], seed).fit_dataset(train, valid=valid), test, "ndcg@5"
+                model(context, source, LOSSES[name], seed).fit_dataset(train, valid=valid),
+                test,
+                "ndcg@5",
             ).mean()
         )
         for name in PAIR

@@ -44,8 +44,9 @@ BEST = "XE-NDCG MART"
 
 def run_table(context: Context) -> Result:
     """Compare the losses on the same random splits, with paired t-tests over the splits."""
-    result = Result(settings={**describe(context), "trials": _n_trials(context)})
-    for source in sources(context):
+    found = sources(context)
+    result = Result(settings={**describe(context, found), "trials": _n_trials(context)})
+    for source in found:
         trials = _trials(context, source)
         for metric in METRICS:
             means = {name: [t["test"][name][metric] for t in trials] for name in LOSSES}
@@ -77,9 +78,10 @@ def _rows(source: str, metric: str, means: dict[str, list[float]]) -> list[Row]:
 
 def run_figure(context: Context) -> Result:
     """Draw NDCG@5 on the validation part against the number of trees."""
-    result = Result(settings={**describe(context), "trials": _n_trials(context)})
+    found = sources(context)
+    result = Result(settings={**describe(context, found), "trials": _n_trials(context)})
     panels = {}
-    for source in sources(context):
+    for source in found:
         trials = _trials(context, source)
         curves = {}
         for name in LOSSES:
@@ -123,11 +125,11 @@ def _trials(context: Context, source: Source) -> list[dict[str, Any]]:
 
 
 def _trial(context: Context, source: Source, seed: int) -> dict[str, Any]:
-    train, valid, test = source.load().split((0.6, 0.2, 0.2), random_state=seed)
+    train, valid, test = source.split(seed)
     scores: dict[str, dict[str, float]] = {}
     curves: dict[str, list[float]] = {}
     for name, loss in LOSSES.items():
-        ranker = model(context, loss, seed).fit_dataset(train, valid=valid)
+        ranker = model(context, source, loss, seed).fit_dataset(train, valid=valid)
         scores[name] = {m: float(per_query(ranker, test, m).mean()) for m in METRICS}
         curves[name] = [float(v) for v in ranker.evals_result_["valid"]["ndcg@5"]]
     return {"test": scores, "curve": curves}
