@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankwright.experiments.domination.letor import LETOR
 from rankwright.experiments.domination.noise import NOISE
 from rankwright.experiments.domination.path import PATH
+from rankwright.experiments.domination.topics import TOPICS
 from rankwright.experiments.experiment import Experiment
 from rankwright.experiments.prank.ratings import RATINGS
 from rankwright.experiments.prank.synthetic import SYNTHETIC
@@ -19,7 +20,7 @@ from rankwright.experiments.xendcg.table1 import FIGURE1, TABLE1
 
 PAPERS: dict[str, list[Experiment]] = {
     "slam": [UPPER_BOUNDS, SCALE, CUMULATIVE, GAP],
-    "domination": [LETOR, PATH, NOISE],
+    "domination": [LETOR, TOPICS, PATH, NOISE],
     "prank": [SYNTHETIC, RATINGS],
     "xendcg": [TABLE1, FIGURE1, FIGURE2, FIGURE3],
     "predtron": [PREDTRON_FIGURE1, BOUNDS],

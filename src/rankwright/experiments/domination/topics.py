@@ -14,6 +14,7 @@ from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, mean_interval
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
+from rankwright.online import PAMIR
 
 METRICS = {
     "average precision": "ap",
@@ -114,9 +115,10 @@ def _rows(name: str, found: dict[str, list[dict[str, float]]]) -> list[Row]:
 
 def _topic(collection: Collection, topic: int) -> dict[str, dict[str, float]]:
     X, y = collection.train, collection.relevant_train[:, topic]
-    inner = np.random.default_rng(topic).random(len(y)) < 0.75
-    for part in (inner, ~inner):  # each needs both kinds
-        part[np.flatnonzero(y)[0 if part is inner else 1]] = True
+    inner = np.ones(len(y), dtype=bool)
+    for kind in (0, 1):  # a fourth of each
+        members = np.random.default_rng([topic, kind]).permutation(np.flatnonzero(y == kind))
+        inner[members[::4]] = False
     found = {}
     for method in METHODS:
         trials = _candidates(method, X, y)
@@ -133,8 +135,6 @@ def _topic(collection: Collection, topic: int) -> dict[str, dict[str, float]]:
 
 def _candidates(method: str, X: Matrix, y: Floats) -> list[Any]:
     if method == "PAMIR":
-        from rankwright.online import PAMIR
-
         n = 10 * X.shape[0]
         return [PAMIR(C, n_triplets=n, variant="averaged") for C in (1.0, 0.1, 0.01)]
     more: dict[str, Any] = {"tol": 1e-3, "max_iter": 100}
