@@ -223,7 +223,7 @@ def test_noise_makes_rankers_worse() -> None:
 
 
 def test_the_default_models_run(ds: Dataset) -> None:
-    study = noise_study(ds, "cascade", levels=[0.1], n_trials=2)
+    study = noise_study(ds, "cascade", levels=[0.1], n_trials=2, n_jobs=1)
     trees = ("xendcg-trees", "lambdarank-trees", "listnet-trees")
     assert study.models == (*trees, "xendcg-linear", "domination-rank")
     assert ((study.values > 0.3) & (study.values < 1)).all()
