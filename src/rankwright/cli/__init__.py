@@ -24,6 +24,7 @@ from rankwright.cli import (
     reproduce,
     simulate,
     train,
+    tune,
 )
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("tune")(tune.tune)
 app.command("bounds")(bounds.bounds)
 app.command("simulate")(simulate.simulate)
 app.command("noise-study")(noise_study.noise_study)

@@ -14,6 +14,7 @@ from rankwright.evaluation.noise_study import noise_study
 from rankwright.evaluation.report import write_report
 from rankwright.evaluation.search import Choice, Range
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
+from rankwright.evaluation.tuning import Study, Trial, tune
 
 __all__ = [
     "Choice",
@@ -33,6 +34,8 @@ __all__ = [
     "Reason",
     "Result",
     "Standing",
+    "Study",
+    "Trial",
     "bootstrap_interval",
     "compare",
     "compare_pairs",
@@ -45,5 +48,6 @@ __all__ = [
     "read_lineup",
     "rotate",
     "split",
+    "tune",
     "write_report",
 ]

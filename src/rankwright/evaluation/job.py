@@ -117,7 +117,7 @@ def fit(model: Any, fold: Fold, scale: bool = False) -> list[str]:
 
     X, y, qid = fold.train.X, fold.train.y, fold.train.qid
     extra = {}
-    if "valid" in inspect.signature(model.fit).parameters:
+    if takes_valid(model):
         extra["valid"] = fold.valid
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -130,6 +130,11 @@ def fit(model: Any, fold: Fold, scale: bool = False) -> list[str]:
         else:
             model.fit(X, y, qid, **extra)
     return sorted({str(warning.message) for warning in caught})
+
+
+def takes_valid(model: Any) -> bool:
+    """Tell whether a model watches validation queries while it is fitted."""
+    return "valid" in inspect.signature(model.fit).parameters
 
 
 def score(model: Any, test: Dataset) -> tuple[Floats, float]:

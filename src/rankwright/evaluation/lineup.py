@@ -108,6 +108,12 @@ _LINEUP: dict[str, tuple[str, str, dict[str, Any], Space]] = {
             "metric": Choice(("ndcg", "ndcg@10")),
         },
     ),
+    "pamir": (
+        "online",
+        "pamir",
+        {"variant": "averaged", "C": 1e-3},
+        {"C": Range(1e-5, 1.0, log=True), "n_epochs": Range(1, 10, log=True, integer=True)},
+    ),
     "xendcg-trees": ("trees", "boosted", {"loss": "xendcg", **_BOOSTED}, _TREES),
     "lambdarank-trees": ("trees", "boosted", {"loss": "lambdarank", **_BOOSTED}, _TREES),
     "listnet-trees": ("trees", "boosted", {"loss": "listnet", **_BOOSTED}, _TREES),
@@ -129,7 +135,8 @@ def lineup(names: Iterable[str] | None = None) -> list[Entry]:
     entries = []
     for name in wanted:
         if name not in _LINEUP:
-            raise ValueError(f"there is no model {name!r} to compare. There are {_known()}.")
+            known = ", ".join(_LINEUP)
+            raise ValueError(f"there is no model {name!r} to compare. There are {known}.")
         family, model, params, space = _LINEUP[name]
         estimator = make_model(model, **params)
         entries.append(Entry(name, estimator, space, family, scale=family == "online"))
@@ -194,8 +201,9 @@ def check_names(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def _known() -> str:
-    return ", ".join(_LINEUP)
+def known_names() -> list[str]:
+    """Return the names that :func:`lineup` knows."""
+    return list(_LINEUP)
 
 
 __all__ = ["Choice", "Entry", "Range", "lineup", "read_lineup"]

@@ -1,0 +1,148 @@
+"""``rankwright tune``: parameters of a model, by search over query folds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwright.cli.terminal import DataFile, Json, Label, Qid, print_table, read_dataset
+from rankwright.cli.train import parse_params
+from rankwright.models import MODELS, make_model
+
+if TYPE_CHECKING:
+    from rankwright.evaluation.lineup import Entry
+    from rankwright.evaluation.search import Space
+    from rankwright.evaluation.tuning import Trial
+
+
+def tune(
+    data: DataFile,
+    model: Annotated[
+        str,
+        typer.Option(help=f"A name of compare's line-up, or one of {', '.join(MODELS)}."),
+    ] = "xendcg-linear",
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--search",
+            "-s",
+            help="NAME=LOW..HIGH, NAME=LOW..HIGH:log or NAME=A,B,C; repeatable. By default what "
+            "compare searches.",
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", help="NAME=VALUE: a parameter that is fixed; repeatable."),
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Trials in all.")] = 20,
+    folds: Annotated[int, typer.Option(help="Folds, by query.")] = 3,
+    metric: Annotated[str, typer.Option("--metric", "-m", help="What is best.")] = "ndcg@10",
+    sampler: Annotated[
+        str, typer.Option(help="random, or optuna (pip install 'rankwright[tune]').")
+    ] = "random",
+    seed: Annotated[int, typer.Option(help="Seed of folds and draws.")] = 0,
+    study: Annotated[
+        str | None, typer.Option(help="The study on disk (*.jsonl); if it is there, go on.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="Fit the best to all of DATA, and write it (*.rw)."),
+    ] = None,
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+) -> None:
+    """Search the parameters of a model by query folds."""
+    from rankwright.evaluation.search import parse_dimension
+    from rankwright.evaluation.tuning import tune as run
+    from rankwright.metrics import parse
+    from rankwright.persistence import save
+
+    parse(metric)
+    entry = _entry(model, parse_params(param or []))
+    space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
+    if not space:
+        raise ValueError(f"{model} needs --search: there is nothing that it searches by itself.")
+    dataset = read_dataset(data, label=label, qid=qid, jobs=None)
+    show = _Lines(trials, metric, list(space))
+    result = run(
+        entry.estimator,
+        dataset,
+        space,
+        n_trials=trials,
+        n_folds=folds,
+        metric=metric,
+        sampler=_sampler(sampler),
+        scale=entry.scale,
+        random_state=seed,
+        path=study,
+        callback=show,
+    )
+    best = result.best
+    if out is not None:
+        from sklearn.base import clone
+
+        from rankwright.evaluation.folds import Fold
+        from rankwright.evaluation.job import fit
+        from rankwright.evaluation.tuning import parts
+
+        fitted = clone(entry.estimator).set_params(**best.params)
+        fit(fitted, Fold("all", *parts(fitted, dataset, seed), dataset), entry.scale)
+        save(fitted, out)
+        typer.echo(f"{out}: {type(fitted).__name__}, fitted to {data}", err=True)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2))
+        return
+    shown = sorted(
+        (t for t in result.trials if not t.error),
+        key=lambda t: -t.value if parse(metric).higher_is_better else t.value,
+    )
+    rows = [[str(t.number), f"{t.value:.4f}", *map(_text, t.params.values())] for t in shown[:10]]
+    print_table(["trial", metric, *space], rows)
+    typer.echo("\n" + " ".join(f"-p {name}={_text(value)}" for name, value in best.params.items()))
+
+
+def _entry(name: str, params: dict[str, Any]) -> Entry:
+    """Return an entry of the line-up, or of a model that is not in it."""
+    from rankwright.evaluation.lineup import Entry, known_names, lineup
+
+    if name not in known_names():
+        if name not in MODELS:
+            known = dict.fromkeys([*known_names(), *MODELS])
+            raise ValueError(f"there is no model {name!r}. There are {', '.join(known)}.")
+        return Entry(name, make_model(name, **params))
+    (entry,) = lineup([name])
+    known = entry.estimator.get_params()
+    for key in params:
+        if key not in known:
+            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known)}.")
+    entry.estimator.set_params(**params)
+    return entry
+
+
+def _sampler(name: str) -> Any:
+    if name not in ("random", "optuna"):
+        raise ValueError(f"--sampler must be random or optuna, but is {name!r}.")
+    return name
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class _Lines:
+    """A line for each trial; on a terminal it says how many are left."""
+
+    def __init__(self, n_trials: int, metric: str, names: list[str]) -> None:
+        self._n_trials, self._metric, self._names = n_trials, metric, names
+
+    def __call__(self, trial: Trial) -> None:
+        params = ", ".join(f"{name}={_text(trial.params[name])}" for name in self._names)
+        what = trial.error or f"{self._metric} {trial.value:.4f}"
+        left = self._n_trials - trial.number - 1
+        note = f", about {left * trial.seconds:.0f} s left" if sys.stderr.isatty() and left else ""
+        text = f"trial {trial.number}: {params}: {what} in {trial.seconds:.1f} s{note}"
+        typer.echo(text, err=True)
