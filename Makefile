@@ -46,7 +46,7 @@ $(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
 
 # ---- everyday ----
 
-demo: $(VENV)/installed ## generate data, examine it, measure rankings
+demo: $(VENV)/installed ## generate data, compare rankers, write the report, print its path
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed ## build sdist -> wheel, install it, test it from another directory

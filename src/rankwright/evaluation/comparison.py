@@ -168,7 +168,8 @@ class Comparison:
         equal = self.as_good
         if not equal:
             return f"{text}, significantly better than all {n} others (p < 0.05, Holm)."
-        names = equal[0] if len(equal) == 1 else f"{', '.join(equal[:-1])} and {equal[-1]}"
+        shown = equal if len(equal) < 5 else [*equal[:3], f"{len(equal) - 3} others"]
+        names = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
         largest = max(p.detectable for p in self.pairs if p.a == first.name and p.b in equal)
         return (
             f"{text}, but not significantly better than {names} (p >= 0.05, Holm); with these "
