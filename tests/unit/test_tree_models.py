@@ -118,6 +118,12 @@ def test_hostile_texts_are_refused(name: str, ranker: BoostedRanker) -> None:
         model_text.check(text, 6)
 
 
+@pytest.mark.parametrize("n_features", [0, -3, 5, 7, 10**12])
+def test_another_number_of_features_is_refused(n_features: int, ranker: BoostedRanker) -> None:
+    with pytest.raises(DataError, match="is not a model of LightGBM"):
+        model_text.check(ranker.model_text_, n_features)
+
+
 def test_whatever_passes_the_check_does_not_crash(ranker: BoostedRanker, tmp_path: Path) -> None:
     """Garbled texts, each loaded and used by a process of its own, survive or are refused."""
     text, rng = ranker.model_text_, random.Random(0)

@@ -56,6 +56,8 @@ def check(text: Any, n_features: int) -> int:
     """Return the number of trees; raise DataError unless the text is what :func:`trim` returns."""
     if type(text) is not str or not text.isascii():
         _fail("it must be ASCII text")
+    if not 1 <= n_features <= len(text):  # before anything of that size is made
+        _fail(f"it cannot have {n_features} features")
     head, separator, rest = text.partition("\n\n")
     lines = dict(line.partition("=")[::2] for line in head.splitlines())
     infos, stated = lines.get("feature_infos", ""), lines.get("tree_sizes", "")
