@@ -18,8 +18,10 @@ from rankwright.cli import (
     convert,
     datasets,
     evaluate,
+    formula,
     info,
     noise_study,
+    path,
     predict,
     reproduce,
     simulate,
@@ -50,7 +52,9 @@ def _version(
 app.command("info")(info.info)
 app.command("convert")(convert.convert)
 app.command("train")(train.train)
+app.command("path")(path.path)
 app.command("predict")(predict.predict)
+app.command("formula")(formula.formula)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("tune")(tune.tune)

@@ -11,7 +11,16 @@ from typing import Annotated, Any
 import typer
 
 from rankwright.cli.progress import Interrupt, interruptible, progress_bar
-from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, doing, read_dataset
+from rankwright.cli.terminal import (
+    DataFile,
+    Jobs,
+    Json,
+    Label,
+    Qid,
+    doing,
+    print_table,
+    read_dataset,
+)
 from rankwright.models import MODELS, make_model
 
 
@@ -108,11 +117,15 @@ def tell(out: str, ranker: Any, begin: float, as_json: bool) -> None:
         typer.echo(json.dumps(facts, indent=2))
     else:
         typer.echo(f"{out}: {type(ranker).__name__}, {_sentence(facts)}")
+        if facts.get("strongest"):
+            typer.echo("")
+            rows = [[name, f"{weight:+.4g}"] for name, weight in facts["strongest"]]
+            print_table(["strongest feature", "weight"], rows)
 
 
 def _defaults(model: str, validated: bool) -> dict[str, Any]:
     """Return parameters where the command line differs from the class."""
-    if model == "linear":
+    if model in ("linear", "domination-rank"):
         return {"standardize": True}  # files have features of any scale
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
@@ -202,6 +215,10 @@ def _facts(ranker: Any) -> dict[str, Any]:
             (ranker.coef_.reshape(-1, ranker.n_features_in_) != 0).any(axis=0).sum()
         )
         facts["features"] = ranker.n_features_in_
+    if hasattr(ranker, "selected_features_"):
+        from rankwright.linear import strongest_features
+
+        facts["strongest"] = strongest_features(ranker)
     return facts
 
 

@@ -11,6 +11,7 @@ from rankwright.evaluation.measure import Evaluation, Result, evaluate
 from rankwright.evaluation.noise_record import Fit
 from rankwright.evaluation.noise_results import Difference, NoiseStudy
 from rankwright.evaluation.noise_study import noise_study
+from rankwright.evaluation.path_chart import path_chart
 from rankwright.evaluation.report import write_report
 from rankwright.evaluation.search import Choice, Range
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
@@ -43,6 +44,7 @@ __all__ = [
     "explain",
     "lineup",
     "noise_study",
+    "path_chart",
     "permutation_importance",
     "read_folds",
     "read_lineup",

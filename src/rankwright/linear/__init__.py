@@ -2,6 +2,7 @@
 
 from rankwright.linear.base import PathPoint
 from rankwright.linear.domination_rank import DominationRank
+from rankwright.linear.formula import feature_names, formula, strongest_features
 from rankwright.linear.linear_ranker import LinearRanker
 from rankwright.linear.selection import AlphaChoice, choose_alpha
 from rankwright.linear.topics import TopicRankers
@@ -13,4 +14,7 @@ __all__ = [
     "PathPoint",
     "TopicRankers",
     "choose_alpha",
+    "feature_names",
+    "formula",
+    "strongest_features",
 ]

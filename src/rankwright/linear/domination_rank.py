@@ -15,14 +15,14 @@ from rankwright.data.validation import Floats
 from rankwright.estimator import RankingData
 from rankwright.linear.base import LinearModel
 from rankwright.losses import Domination
-from rankwright.solvers import Objective, Solution
+from rankwright.solvers import Objective, Solution, minimize
 from rankwright.solvers.coordinate_descent import Step
 from rankwright.solvers.feature_induction import Induction, feature_induction
 from rankwright.solvers.solution import Callback
 
 
 class DominationRank(LinearModel):
-    r"""A linear scoring function with few features, fitted by coordinate descent.
+    r"""A linear scoring function with few features, fitted to a certified optimum.
 
     .. math::
         \min_w \; \frac{1}{Q} \sum_q \sum_{i \in q} \log\Bigl(1 +
@@ -57,7 +57,9 @@ class DominationRank(LinearModel):
         one; None is all of them.
     n_induced : int, optional
         Let this many features in per round, those with the largest guaranteed decrease, and train
-        until they are optimal before the next round; None lets in all that promise something.
+        until they are optimal before the next round. None is no rounds: coordinate descent over all
+        features, or for dense data with few features and ``step="newton"`` a proximal Newton
+        method, which ends at the same weights.
     min_decrease : float, default 0.0
         Let in no feature that promises to lower the objective by less than this share of what the
         first one promised, and end a round's training with a sweep that gained less than this share
@@ -89,8 +91,10 @@ class DominationRank(LinearModel):
         Share of the weights that are 0.
     layers_ : tuple of float or None
         Cut points of the layers.
-    n_iter_, n_updates_ : int
-        Sweeps, and moves of one weight.
+    n_iter_ : int
+        Iterations: sweeps of coordinate descent, or Newton steps.
+    n_updates_ : int or None
+        Moves of one weight, if that is how it was fitted.
     objective_ : list of float
         Objective at the start and after each sweep; it never rises.
     gap_ : float
@@ -174,7 +178,13 @@ class DominationRank(LinearModel):
 
     def _solve(
         self, objective: Objective, start: Floats | None, callback: Callback | None
-    ) -> Induction:
+    ) -> Solution:
+        limited = self.min_decrease != 0 or self.max_updates is not None
+        if self.n_induced is None and self.step == "newton" and not limited:
+            # The optimum, by whatever finds it fastest.
+            return minimize(
+                objective, start, tol=self.tol, max_iter=self.max_iter, callback=callback
+            )
         return feature_induction(
             objective,
             np.zeros(objective.n_features) if start is None else start,
@@ -189,10 +199,12 @@ class DominationRank(LinearModel):
 
     def _keep(self, solution: Solution, scale: Floats) -> None:
         super()._keep(solution, scale)
-        assert isinstance(solution, Induction)
-        self.selected_features_ = solution.selected
-        self.sparsity_ = 1 - len(solution.selected) / len(solution.coef)
-        self.n_updates_ = solution.n_updates
+        self.selected_features_ = np.flatnonzero(solution.coef)
+        self.n_updates_: int | None = None
+        if isinstance(solution, Induction):
+            self.selected_features_ = solution.selected
+            self.n_updates_ = solution.n_updates
+        self.sparsity_ = 1 - len(self.selected_features_) / len(solution.coef)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
         self.layers_ = self._loss_for(data.y).layers

@@ -1,0 +1,83 @@
+"""``rankwright path``: quality, loss and number of features against the penalty weight."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from rankwright.cli.terminal import (
+    DataFile,
+    Jobs,
+    Json,
+    Label,
+    Qid,
+    doing,
+    print_table,
+    read_dataset,
+)
+from rankwright.cli.train import parse_params
+from rankwright.models import make_model
+
+
+def path(
+    data: DataFile,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="A chart to write: *.svg, *.png or *.html.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="domination-rank or linear.")] = "domination-rank",
+    penalty: Annotated[str, typer.Option(help="l1, l2 or elasticnet.")] = "l1",
+    valid: Annotated[
+        str | None,
+        typer.Option(help="Queries to measure on; by default three in ten of DATA are set aside."),
+    ] = None,
+    metric: Annotated[str, typer.Option(help="The quality.")] = "ndcg@10",
+    n_alphas: Annotated[int, typer.Option(help="Penalty weights.")] = 20,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", help="NAME=VALUE: any parameter of the model; repeatable."),
+    ] = None,
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+    jobs: Jobs = None,
+) -> None:
+    """Fit a linear ranker for many penalty weights, from all weights 0 to nearly no penalty."""
+    from rankwright.data.files import suffix
+    from rankwright.metrics import parse
+
+    given = {"standardize": True, "n_jobs": jobs} | parse_params(param or [])
+    ranker = make_model(model, penalty=penalty, **given)
+    if not hasattr(ranker, "path"):
+        raise ValueError(f"path needs a model with a path of penalties, not {model}.")
+    ranker._check_params()
+    quality = parse(metric)
+    if out is not None and suffix(out) not in (".svg", ".png", ".html"):
+        raise ValueError(f"--out must be *.svg, *.png or *.html, but is {out!r}.")
+    if n_alphas < 1:
+        raise ValueError(f"--n-alphas must be a positive integer, but is {n_alphas}.")
+    train: Any = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    if valid is None:
+        train, held_out = train.split((0.7, 0.3))
+    else:
+        width = train.n_features
+        held_out = read_dataset(valid, label=label, qid=qid, jobs=jobs, n_features=width)
+    with doing("Fitting"):
+        points = ranker.path(
+            train.X, train.y, train.qid, n_alphas=n_alphas, valid=held_out, metric=quality
+        )
+    if out is not None:
+        from rankwright.evaluation import path_chart
+        from rankwright.evaluation.charts import save_chart
+
+        save_chart(path_chart(points, quality=metric, title=f"{model}, {penalty}"), out)
+    names = ("alpha", "n_features", "loss", "valid_loss", "quality")
+    rows = [{name: getattr(point, name) for name in names} for point in points]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    columns = ["alpha", "features", "loss", "validation loss", metric]
+    forms = ("{:.3g}", "{}", "{:.4f}", "{:.4f}", "{:.4f}")
+    cells = [[f.format(v) for f, v in zip(forms, row.values(), strict=True)] for row in rows]
+    print_table(columns, cells)
