@@ -296,8 +296,11 @@ class PredtronOrdinal(ClassLearner):
     mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
         The update, see :class:`~rankwright.online.Predtron`. ``"predicted"`` takes no notice of
         distances.
-    norm, variant, eta, radius, fit_intercept, kernel, gamma, degree, coef0, n_epochs, shuffle, \
-    random_state
+    norm, variant, eta, radius, fit_intercept
+        As for :class:`PredtronClassifier`.
+    kernel, gamma, degree, coef0
+        As for :class:`PredtronClassifier`.
+    n_epochs, shuffle, random_state
         As for :class:`PredtronClassifier`.
 
     Attributes

@@ -134,8 +134,11 @@ class PredtronMultilabel(ClassifierMixin, LabelsLearner):
     mode : {"augmented", "predicted", "loss_driven"}, default "predicted"
         The update, see :class:`~rankwright.online.Predtron`. ``"augmented"`` with the Hamming loss
         also pushes labels that are right, but not by a margin.
-    norm, variant, eta, radius, fit_intercept, kernel, gamma, degree, coef0, n_epochs, shuffle, \
-    random_state
+    norm, variant, eta, radius, fit_intercept
+        As for :class:`PredtronClassifier`.
+    kernel, gamma, degree, coef0
+        As for :class:`PredtronClassifier`.
+    n_epochs, shuffle, random_state
         As for :class:`PredtronClassifier`.
 
     Attributes
@@ -298,8 +301,11 @@ class PredtronLabelRanker(LabelsLearner):
         The update, see :class:`~rankwright.online.Predtron`.
     smallest_loss : float, optional
         :math:`c_L` of ``"augmented"``: ``fit`` measures it, ``partial_fit`` needs it or ``eta``.
-    norm, variant, eta, radius, fit_intercept, kernel, gamma, degree, coef0, n_epochs, shuffle, \
-    random_state
+    norm, variant, eta, radius, fit_intercept
+        As for :class:`PredtronClassifier`.
+    kernel, gamma, degree, coef0
+        As for :class:`PredtronClassifier`.
+    n_epochs, shuffle, random_state
         As for :class:`PredtronClassifier`.
 
     Attributes
