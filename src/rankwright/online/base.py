@@ -232,10 +232,15 @@ class OnlineLearner(BaseEstimator):
         raise TypeError(f"{type(self).__name__} has no guarantee.")
 
     def _check_state(self) -> None:
-        """Raise unless the fitted attributes, read from a file, can be those of a learner."""
+        """Raise unless parameters and fitted attributes, read from a file, can be a learner's."""
+        try:
+            self._check_all_params()
+        except (ValueError, TypeError, ArithmeticError) as error:
+            text = " ".join(str(error).split())
+            raise DataError(f"the parameters cannot be: {text:.200}") from None
         for name in ("n_rounds_", "n_updates_"):
             value = getattr(self, name, None)
-            if type(value) is not int or value < 0:
+            if type(value) is not int or not 0 <= value < 1 << 62:
                 raise DataError(f"{name} must be an integer >= 0, but is {value!r:.50}.")
         if type(getattr(self, "cumulative_loss_", None)) is not float:
             raise DataError("cumulative_loss_ must be a number.")

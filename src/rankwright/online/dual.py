@@ -9,6 +9,7 @@ those scores right while the block's own documents join the sum.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -53,6 +54,12 @@ class Kernel:
                 f"kernel must be None, one of {', '.join(KERNELS)}, or a function of two matrices, "
                 f"but is {self.kind!r}."
             )
+        if self.gamma is not None and not (math.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma must be a positive number, but is {self.gamma!r}.")
+        if isinstance(self.degree, bool) or self.degree != int(self.degree) or self.degree < 1:
+            raise ValueError(f"degree must be a positive integer, but is {self.degree!r}.")
+        if not math.isfinite(self.coef0):
+            raise ValueError(f"coef0 must be a finite number, but is {self.coef0!r}.")
 
     @property
     def precomputed(self) -> bool:
@@ -181,6 +188,8 @@ class KernelForm:
         for begin in range(0, X.shape[0] if len(coef) else 0, BLOCK):
             rows = slice(begin, begin + BLOCK)
             scores[rows] = kernel(X[rows], self.support_) @ coef
+        if not np.isfinite(scores).all():
+            raise ValueError("the values of the kernel overflow: scale the features.")
         return scores
 
     def _check_dual_state(self, n_scores: int) -> None:

@@ -118,8 +118,7 @@ class MulticlassPerceptron(OnlineLabeler):
         check_mean(self.variant)
         if self.update not in ("uniform", "max"):
             raise ValueError(f"update must be one of uniform, max, but is {self.update!r}.")
-        if self.kernel is not None:
-            self._kernel()
+        self._kernel()  # it raises
 
     def _begin(self, data: LabelData, whole: bool) -> None:
         k = len(self.classes_)

@@ -164,8 +164,7 @@ class PRank(OnlineLabeler):
 
     def _check_params(self) -> None:
         check_variant(self.variant)
-        if self.kernel is not None:
-            self._kernel()
+        self._kernel()  # it raises
 
     def _begin(self, data: LabelData, whole: bool) -> None:
         k = len(self.classes_)

@@ -15,6 +15,7 @@ from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import RankingData, check_features
+from rankwright.exceptions import DataError
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
 from rankwright.online.base import Ledger, Rounds
@@ -175,10 +176,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a positive number, but is {value!r}.")
-        if self.kernel is not None:
-            self._kernel()
-            if self.variant == "voted":
-                raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
+        self._kernel()  # it raises
+        if self.kernel is not None and self.variant == "voted":
+            raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
 
     def _begin(self, data: RankingData, whole: bool) -> None:
         self.eta_ = self._step(data, whole)
@@ -304,6 +304,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         else:
             super(OnlineLinearRanker, self)._check_state()
             self._check_dual_state(1)
+        eta = getattr(self, "eta_", None)
+        if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
+            raise DataError("eta_ must be a positive number.")
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn whether X is a kernel."""

@@ -114,8 +114,7 @@ class WidrowHoff(OnlineLabeler):
         check_mean(self.variant)
         if self.eta is not None and not (math.isfinite(self.eta) and self.eta > 0):
             raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
-        if self.kernel is not None:
-            self._kernel()
+        self._kernel()  # it raises
 
     def _begin(self, data: LabelData, whole: bool) -> None:
         self.squared_radius_ = 0.0
