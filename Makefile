@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help demo test test-peers check format stubs bench docs reproduce fuzz golden clean
+.PHONY: help demo screenshot test test-peers check format stubs bench docs reproduce fuzz golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -82,6 +82,9 @@ stubs: $(VENV)/installed ## generate the stub of the compiled module
 	mkdir -p build
 	cd build && $(BIN)/python -m nanobind.stubgen -q -m rankwright._kernels -o $(CURDIR)/$(STUB)
 	$(BIN)/ruff format -q $(STUB)
+
+screenshot: demo ## take the README's picture of the report; needs Chromium
+	$(BIN)/python docs/screenshot.py
 
 docs: $(VENV)/installed ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

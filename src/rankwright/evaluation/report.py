@@ -84,18 +84,22 @@ def _board(comparison: Comparison) -> list[dict[str, Any]]:
     if not standings:
         return []
     main = comparison.metrics[0]
-    low = min(s.low[main] for s in standings)
-    high = max(s.high[main] for s in standings)
+    # Around the best: a weak baseline would push all others together. What lies outside is clipped.
+    best = standings[0]
+    reach = 2.5 * (best.high[main] - best.low[main]) or 1.0
+    low = max(min(s.low[main] for s in standings), best.means[main] - reach)
+    high = min(max(s.high[main] for s in standings), best.means[main] + reach)
     width = high - low or 1.0
     beaten = {pair.b: pair for pair in comparison.pairs if pair.a == comparison.best}
 
     def place(value: float) -> float:
-        return round(4 + 112 * (value - low) / width, 1)
+        return round(8 + 104 * min(max((value - low) / width, 0.0), 1.0), 1)
 
     return [
         {
             "s": s,
             "x": (place(s.low[main]), place(s.means[main]), place(s.high[main])),
+            "outside": -1 if s.means[main] < low else 1 if s.means[main] > high else 0,
             "pair": beaten.get(s.name),
             "params": _params(s),
         }

@@ -1,0 +1,45 @@
+"""Take the picture of the report that the README shows.
+
+``make screenshot`` runs this after the demo; it needs playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+REPORT = Path("demo/comparison/report.html")
+PICTURE = Path(__file__).parent / "_static" / "report.png"
+# What the picture leaves out: it shows the leaderboard and one query.
+HIDDEN = "header, #pairs, #training, #data, #card, details, #leaderboard > p, #queries > p, #more"
+WIDTH = 1240
+
+
+def main() -> None:
+    """Open the report, choose two models and a query, and write the picture."""
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=browser_path, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1400}, color_scheme="light")
+        page.goto(REPORT.resolve().as_uri())
+        page.wait_for_selector("html[data-ready]")
+        page.locator("#model-a").select_option(label="best-feature")
+        page.locator("#extremes button").nth(1).click()
+        page.add_style_tag(
+            content=f"{HIDDEN} {{ display: none !important; }} h2 {{ margin-top: 1.2rem; }}"
+            ".plot-and-list { grid-template-columns: 29rem 1fr; } main { padding-bottom: 0; }"
+        )
+        page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+        box = page.locator("main").bounding_box()
+        assert box is not None
+        clip = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 16}
+        page.screenshot(path=PICTURE, clip=clip, full_page=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
