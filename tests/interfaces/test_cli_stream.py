@@ -60,9 +60,9 @@ def test_a_stream_trains_the_model_of_the_whole_file(
     assert os.listdir(tmp_path) == ["model.rw"]  # no checkpoint is left
 
 
-def stopping_after(n: int) -> Callable[..., None]:
+def stopping_after(n: int, kind: Any = rw.SLAMPerceptron) -> Callable[..., None]:
     """Return partial_fit that fails in call n, as if the process were stopped there."""
-    original, calls = rw.SLAMPerceptron.partial_fit, 0
+    original, calls = kind.partial_fit, 0
 
     def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal calls
@@ -92,6 +92,21 @@ def test_resuming_gives_the_same_bits(
         assert ("no checkpoint yet" if stop < 2 else "going on after") in result.stderr
         assert out.read_bytes() == (tmp_path / "whole.rw").read_bytes()
         assert not out.with_name(f"{stop}.rw.checkpoint").exists()
+
+
+@pytest.mark.parametrize("model", [*STREAMED, "pamir", "predtron-ranker"])
+def test_every_learner_resumes(
+    model: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = rw.models.model_class(model)
+    arguments = [data, "--stream", "--model", model, "--checkpoint-every", 64]
+    assert run(*arguments, "-o", tmp_path / "whole.rw").exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "partial_fit", stopping_after(5, kind))
+        assert run(*arguments, "-o", tmp_path / "model.rw").exit_code != 0
+    result = run(*arguments, "-o", tmp_path / "model.rw", "--resume")
+    assert "going on after" in result.stderr
+    assert (tmp_path / "model.rw").read_bytes() == (tmp_path / "whole.rw").read_bytes()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
