@@ -240,3 +240,17 @@ def test_plain_lines_when_piped(
     assert len(lines) == -(-200 // train_stream.PIECE)
     assert lines[-1].startswith("200 rounds, ")
     assert " documents/s, mean loss 0." in lines[-1]
+
+
+def test_a_bar_on_a_terminal(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    arguments = [data, "--stream", "--model", "slam-perceptron", "--checkpoint-every", 64]
+    training = train_stream.StreamTraining(
+        rw.SLAMPerceptron(), "slam-perceptron", str(data), str(tmp_path / "a.rw"), 64, False, None
+    )
+    training.run(explicit=True)
+    assert "200 rounds, " in capsys.readouterr().err
+    assert run(*arguments, "-o", tmp_path / "b.rw").exit_code == 0
+    assert (tmp_path / "a.rw").read_bytes() == (tmp_path / "b.rw").read_bytes()

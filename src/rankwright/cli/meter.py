@@ -60,7 +60,7 @@ def meter() -> Iterator[Meter]:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-            columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[text]}"))
+            columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.fields[text]}"))
             with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
                 yield Meter(bar)
         else:
