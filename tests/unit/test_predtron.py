@@ -121,6 +121,7 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         ),
         (PredtronMultilabel("f1"), [[0], [1], [1]], "loss must be one of hamming, subset"),
         (PredtronMultilabel(), [[0, 1], [2, 1], [0, 0]], "row 1, column 0 is"),
+        (PredtronLabelRanker(), [0, 1, 1], "y must be a matrix with a column for each label"),
         (PredtronRanker("map"), [0, 1, 1], "loss must be 'ndcg' or 'precision@K', but is 'map'"),
         (PredtronRanker(representation="i"), [0, 1, 1], "representation must be '-i', '-i"),
         (PredtronRanker(representation=np.sqrt), [0, 1, 1], "representation must fall strictly"),

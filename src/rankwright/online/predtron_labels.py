@@ -384,6 +384,11 @@ class PredtronLabelRanker(LabelsLearner):
         tags.target_tags.single_output = False
         return tags
 
+    def _columns(self, labels: NDArray[Any]) -> NDArray[Any]:
+        if labels.ndim == 1:
+            raise ValueError("y must be a matrix with a column for each label, but is a vector.")
+        return labels
+
     def _problem(self) -> Native:
         return Ranking(self.loss, self.representation)
 
