@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["BigramVectorizer", "SinghalVectorizer"]
@@ -20,6 +21,10 @@ _WORD = r"(?u)[^\W_]+"
 
 class _WordVectorizer(TransformerMixin, BaseEstimator):
     """Base of what counts the words, or runs of words, of a dictionary."""
+
+    # The texts are the data, not something to route.
+    __metadata_request__fit: ClassVar = {"texts": metadata_routing.UNUSED}
+    __metadata_request__transform: ClassVar = {"texts": metadata_routing.UNUSED}
 
     min_count: int
     _n_words = 1

@@ -35,9 +35,9 @@ class LinearRanker(LinearModel):
     standardize : bool, default False
         Penalise the weights of features divided by their standard deviations. ``coef_`` is for the
         features as they are, and sparse data stay sparse.
-    solver : {"auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", \
-"lbfgs"}, default "auto"
-        How to minimise; ``"auto"`` chooses by loss and data.
+    solver : str, default "auto"
+        How to minimise: ``"prox_newton"``, ``"coordinate_descent"``, ``"feature_induction"``,
+        ``"bundle"`` or ``"lbfgs"``; ``"auto"`` chooses by loss and data.
     step : {"newton", "range", "thesis"}, default "newton"
         Step of coordinate descent.
     tol, max_iter : optional
