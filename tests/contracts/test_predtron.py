@@ -324,3 +324,21 @@ def test_rankers_learn_from_streams_files_and_sparse_rows(
     many = clone(model).set_params(n_epochs=30, variant="averaged").fit(X, y, qid)
     assert many.score(X, y, qid) > 0.95
     assert many.predict(X).shape == (120,)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_guarantees_are_logged_along_a_stream(mode: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    y = np.digitize(X[:, 0] - X[:, 1], [-1, 0, 1])
+    qid = np.repeat(np.arange(12), 10)
+    ranker: Any = PredtronRanker(mode=mode, eta=0.001 if mode == "augmented" else None)
+    ordinal: Any = PredtronOrdinal(mode, eta=0.001 if mode == "augmented" else None)
+    U = np.outer(np.arange(4) - 1.5, [1.0, -1.0, 0.0, 0.0, 0.0])
+    for learner, u, ids in ((ranker, U[3], qid), (ordinal, U, None)):
+        log = rw.online.GuaranteeLog(comparator=u)
+        for begin in range(0, 120, 40):
+            part = slice(begin, begin + 40)
+            log.partial_fit(learner, X[part], y[part], None if ids is None else ids[part])
+        assert [entry.n_rounds for entry in log.entries][-1] == learner.n_rounds_
+        assert all(entry.loss <= entry.bound for entry in log.entries)
