@@ -24,6 +24,13 @@ TASKS = (
     "online-prank",
     "online-multiclass-perceptron",
     *(f"noise-{name}" for name in noise.TASKS),
+    "predtron-classes",
+    "predtron-ranker",
+    "predtron-argmax-discount",
+    "predtron-argmax-two-grades",
+    "predtron-argmax-two-grades-linear",
+    "predtron-argmax-grades",
+    "predtron-argmax-reciprocal",
 )
 
 
