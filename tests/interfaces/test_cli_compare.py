@@ -76,6 +76,22 @@ def test_a_leaderboard_and_files(files: Path, run: Run) -> None:
     assert out == (files / "out" / "metrics.csv").read_text()
 
 
+def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankwright.cli.compare import _fitting
+
+    columns, rows = ["model", "ndcg@10", "ap", "rr", "size"], [["x" * 20, "0.5", "0.5", "0.5", "1"]]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    # Widths 20, 7, 3, 3, 4 and four gaps of 2 are 45.
+    for room, expected in ((45, columns), (44, ["model", "ndcg@10", "ap", "size"])):
+        monkeypatch.setenv("COLUMNS", str(room))
+        assert _fitting(columns, rows, ["rr", "ap", "size"])[0] == expected
+    monkeypatch.setenv("COLUMNS", "30")
+    assert _fitting(columns, rows, ["rr", "ap", "size"]) == (
+        ["model", "ndcg@10"],
+        [["x" * 20, "0.5"]],
+    )
+
+
 def test_folds_and_folders(files: Path, run: Run) -> None:
     models = ["--models", "best-feature,random", "-j", 1]
     code, out, _ = run("compare", "train.txt", "--folds", 3, *models, "--csv")

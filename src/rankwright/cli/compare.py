@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -233,7 +234,23 @@ def print_leaderboard(result: Comparison) -> None:
         )
     failed = sorted({failure.model for failure in result.failures})
     rows += [[name, "failed", *[""] * (len(columns) - 2)] for name in failed]
-    print_table(columns, rows)
+    print_table(*_fitting(columns, rows, [*reversed(others), "size", "µs/doc"]))
+
+
+def _fitting(
+    columns: list[str], rows: list[list[str]], least_wanted: list[str]
+) -> tuple[list[str], list[list[str]]]:
+    """Leave out columns, the least wanted first, until the table fits the terminal."""
+    if not sys.stdout.isatty():
+        return columns, rows
+    room = shutil.get_terminal_size().columns
+    for name in least_wanted:
+        widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
+        if sum(widths) + 2 * (len(widths) - 1) <= room:
+            break
+        kept = [i for i, column in enumerate(columns) if column != name]
+        columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
+    return columns, rows
 
 
 def size(n_bytes: float | None) -> str:

@@ -208,13 +208,13 @@ def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
 
 def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
     """Return the loss beside its bound, for each of some test queries."""
-    from rankwright.losses import from_name
+    from rankwright.losses.names import LOSSES, from_name
     from rankwright.theory import certificate
 
     loss = getattr(model, "loss", None)
     if loss is None and hasattr(model, "_loss_for"):  # a loss that is made for the labels
         loss = model._loss_for(fold.test.y)
-    if loss is None:
+    if loss is None or (isinstance(loss, str) and loss not in LOSSES):  # such as lambdarank
         return None
     loss = from_name(loss)
     if getattr(loss, "bound", None) is None:

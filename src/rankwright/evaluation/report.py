@@ -102,6 +102,7 @@ def _board(comparison: Comparison) -> list[dict[str, Any]]:
             "outside": -1 if s.means[main] < low else 1 if s.means[main] > high else 0,
             "pair": beaten.get(s.name),
             "params": _params(s),
+            "notes": _notes(comparison, s.name),
         }
         for s in standings
     ]
@@ -111,6 +112,18 @@ def _params(standing: Standing) -> list[str]:
     """Return the chosen parameters, one line a fold."""
     lines = [", ".join(f"{k}={_number(v)}" for k, v in p.items()) for p in standing.params]
     return [line or "nothing to choose" for line in dict.fromkeys(lines)]
+
+
+def _notes(comparison: Comparison, name: str) -> list[str]:
+    """Return what the chosen fits of a model warned of, each once."""
+    notes: list[str] = []
+    for fold in comparison.folds:
+        facts = comparison.outcomes[name, fold.name].facts
+        if facts.get("features_used") == 0:
+            notes.append("All weights are 0: it ranks nothing.")
+        if facts.get("trials"):
+            notes += facts["trials"][facts["trial"]].get("warnings") or []
+    return list(dict.fromkeys(notes))
 
 
 def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
