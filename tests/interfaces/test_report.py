@@ -349,9 +349,16 @@ def test_it_fits_a_phone_and_paper(page: Any, tmp_path: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     wide = page.locator("#lists").evaluate("e => e.scrollWidth - e.clientWidth")
     assert wide <= 0
-    page.emulate_media(media="print")
+    for _ in range(2):
+        page.evaluate("document.getElementById('theme').click()")
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(CONTRAST) == []
     assert not page.locator("header").is_visible()
     assert page.locator("#board").is_visible()
+    page.set_viewport_size({"width": 703, "height": 1000})  # A4 less its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 703
     page.pdf(path=tmp_path / "report.pdf", format="A4")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
