@@ -267,3 +267,16 @@ def test_noise_needs_queries_that_are_in_one_part(files: Path, run: Run) -> None
     )
     assert code == 2
     assert "must have different queries, but query" in err
+
+
+def test_a_terminal_shows_a_bar_for_each_model(
+    files: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    (files / "mine.toml").write_text("[models.bad]\nmodel='linear'\nparams={ solver = 'nope' }\n")
+    words = ["compare", "train.txt", "--models", "random,xendcg-linear", "--models", "mine.toml"]
+    for notes in (("failed", "bad"), ("kept", "xendcg-linear")):
+        code, _, err = run(*words, "--trials", 2, "-j", 1)
+        assert code == 1
+        assert all(note in err for note in (*notes, "random", "2/2"))
