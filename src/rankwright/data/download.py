@@ -127,7 +127,8 @@ def _resume(
     if done:
         request.add_header("Range", f"bytes={done}-")
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:
+        # An opener of our own: the shared one keeps the proxies of its first use for ever.
+        with urllib.request.build_opener().open(request, timeout=_TIMEOUT) as reply:
             if reply.status != 206:  # the server sends everything again
                 done = 0
             length = reply.headers.get("Content-Length")
