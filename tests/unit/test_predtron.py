@@ -240,7 +240,10 @@ def cut(name: str) -> Any:
         (cut("coef_sum_"), "coef_sum_ must be an array of float64"),
         (lambda h, _: h["fitted"].update(eta_=-1.0), "eta_ must be a positive number"),
         (lambda h, _: h["fitted"].update(since_=99), "since_ must be one of the rounds"),
-        (lambda h, _: h["params"].update(norm="l9"), "norm must be one of l2, l1, group, trace, but is"),
+        (
+            lambda h, _: h["params"].update(norm="l9"),
+            "norm must be one of l2, l1, group, trace, but is",
+        ),
         (lambda h, _: h["params"].update(fit_intercept=2), "fit_intercept must be true or false"),
         (lambda h, _: h["params"].update(loss=[1.0]), "loss must have a cost for each"),
         (lambda h, _: h["fitted"].update(n_rounds_=-3), "n_rounds_ must be an integer >= 0"),
