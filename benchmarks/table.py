@@ -18,6 +18,15 @@ TASKS = (
     "metrics-ties",
     "ndcg",
     "ndcg-ties",
+    "slam",
+    *(
+        f"dense-{loss}-{alpha}"
+        for loss in ("listnet", "xendcg", "domination")
+        for alpha in (0.01, 0.0001)
+    ),
+    "dense-independent",
+    "sparse-l2",
+    "sparse-l1",
     "trees-xendcg",
     "trees-lambdarank",
     "online-slam-perceptron",
@@ -140,11 +149,15 @@ def _verdict(bar: float | None, low: float, high: float) -> str:
 
 
 def _speed(value: float, unit: str) -> str:
-    if unit == "MB":
-        return f"{value:,.0f} MB/s"
-    if unit == "trees":
-        return f"{value:.2f} trees/s"
-    return f"{value / 1e6:.2f} M docs/s"
+    match unit:
+        case "MB":
+            return f"{value:,.0f} MB/s"
+        case "fits":
+            return f"{1 / value:.2f} s"
+        case "documents":
+            digits = 2 if value >= 1e4 else 5
+            return f"{value / 1e6:.{digits}f} M docs/s"
+    return f"{value:,.0f} {unit}/s" if value >= 100 else f"{value:.2f} {unit}/s"
 
 
 def _size(n_bytes: float) -> str:

@@ -43,7 +43,9 @@ def choose_solver(objective: Objective) -> str:
     """Return the solver that suits an objective.
 
     A bundle for losses with kinks. For losses made of log-sum-exp terms, proximal Newton if the
-    data are dense with few features, else coordinate descent. L-BFGS for everything else.
+    data are dense with few features; else L-BFGS with an l2 penalty, where products with all of X
+    by all threads go further than single columns, and coordinate descent with l1 or without a
+    penalty. L-BFGS for everything else.
     """
     loss = objective.prepared
     if not getattr(objective.loss, "smooth", True):
@@ -53,7 +55,8 @@ def choose_solver(objective: Objective) -> str:
         newton = int(np.diff(loss.layers.first_layer).max(initial=0)) <= _MOST_NEWTON_LAYERS
     if newton and isinstance(loss, PreparedSoftmax | PreparedDomination):
         return "prox_newton"
-    return "coordinate_descent" if supports(loss) else "lbfgs"
+    ridge = objective.penalty.l1 == 0 and objective.penalty.l2 > 0
+    return "coordinate_descent" if supports(loss) and not ridge else "lbfgs"
 
 
 def minimize(
