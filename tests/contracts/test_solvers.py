@@ -414,24 +414,27 @@ def test_queries_without_documents_count(case: Case, places: list[int]) -> None:
 # --- which solver ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("penalty", ["l1", "l2", "elastic-net"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_auto_chooses_a_solver_that_takes_the_loss(loss: str, layout: str) -> None:
-    chosen = choose_solver(objective(Case("auto", loss, "l2", layout)))
+def test_auto_chooses_a_solver_that_takes_the_loss(loss: str, layout: str, penalty: str) -> None:
+    chosen = choose_solver(objective(Case("auto", loss, penalty, layout)))
     losses, layouts = TAKES[chosen]
     assert loss in losses
     assert layout in layouts
     sparse = layout.startswith("csr")
     if loss in LOG_SUM_EXP:
-        assert chosen == ("coordinate_descent" if sparse else "prox_newton")
+        on_sparse = "lbfgs" if penalty == "l2" else "coordinate_descent"
+        assert chosen == (on_sparse if sparse else "prox_newton")
 
 
 def test_auto_avoids_hessians_of_many_features_or_layers() -> None:
     many = make_data([4, 4], n_features=1001)
-    assert choose_solver(objective(Case("auto", "listnet", "l2"), many)) == "coordinate_descent"
+    assert choose_solver(objective(Case("auto", "listnet", "l1"), many)) == "coordinate_descent"
+    assert choose_solver(objective(Case("auto", "listnet", "l2"), many)) == "lbfgs"
     data = make_data([40])
     deep = Data(data.X, np.arange(40.0), data.groups)
-    assert choose_solver(objective(Case("auto", "domination", "l2"), deep)) == "coordinate_descent"
+    assert choose_solver(objective(Case("auto", "domination", "l1"), deep)) == "coordinate_descent"
     assert choose_solver(objective(Case("auto", "listnet", "l2"), deep)) == "prox_newton"
 
 
