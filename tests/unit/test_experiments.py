@@ -72,11 +72,12 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_does_not_exist_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^PAPER must be one of slam, .*, but is 'x'\.$"):
+    with pytest.raises(ValueError, match=r"^PAPER must be one of slam, .* or all, but is 'x'\.$"):
         chosen("x")
     with pytest.raises(ValueError, match=r"^prank has no Table 7; it has Figure 2"):
         chosen("prank", "Table 7")
     assert {e.name for e in chosen("xendcg", "Table 1")} == {"table1"}
+    assert {e.paper for e in chosen("all", "Figure 2")} == {"prank", "xendcg"}
 
 
 def test_intervals() -> None:

@@ -43,16 +43,17 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run a paper's experiments and compare."""
-    from rankwright.experiments import PAPERS, Context, chosen
+    from rankwright.experiments import Context, chosen
     from rankwright.experiments import reproduce as run
 
     if figure is not None and table is not None:
         raise ValueError("--figure and --table exclude each other.")
     if data is not None and not data.is_dir():
         raise ValueError(f"--data must be a folder, but {data} is none.")
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, but {out} is a file.")
     only = f"Figure {figure}" if figure else f"Table {table}" if table else None
-    papers = list(PAPERS) if paper == "all" else [paper]
-    experiments = [e for name in papers for e in chosen(name, only)]
+    experiments = chosen(paper, only)
     cache = None if out is None else out / "cache"
     found: list[Finished] = []
     with _progress() as tell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -66,6 +67,13 @@ class Curve:
         """Make a curve from arrays."""
         bands = (None if values is None else _floats(values) for values in (low, high))
         return cls(_floats(x), _floats(y), *bands)
+
+    @classmethod
+    def of_repeats(cls, x: ArrayLike, repeats: Iterable[ArrayLike]) -> Curve:
+        """Make a curve of the means of repeats at each x, with their 95 % intervals."""
+        means, intervals = zip(*(mean_interval(values) for values in repeats), strict=True)
+        low, high = zip(*intervals, strict=True)
+        return cls.of(x, means, low, high)
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,14 @@ class Finished:
 
 
 def chosen(paper: str, only: str | None = None) -> list[Experiment]:
-    """Return a paper's experiments; ``only`` names one table or figure, such as ``"Figure 2"``."""
-    if paper not in PAPERS:
-        raise ValueError(f"PAPER must be one of {', '.join(PAPERS)}, but is {paper!r}.")
-    found = [e for e in PAPERS[paper] if only is None or only in e.source.split(", ")]
+    """Return the experiments of a paper, or of all; ``only`` names one table or figure, such as ``"Figure 2"``."""
+    if paper != "all" and paper not in PAPERS:
+        raise ValueError(f"PAPER must be one of {', '.join(PAPERS)} or all, but is {paper!r}.")
+    papers = PAPERS if paper == "all" else {paper: PAPERS[paper]}
+    mine = [experiment for experiments in papers.values() for experiment in experiments]
+    found = [e for e in mine if only is None or only in e.source.split(", ")]
     if not found:
-        there = ", ".join(sorted({e.source for e in PAPERS[paper]}))
+        there = ", ".join(dict.fromkeys(name for e in mine for name in e.source.split(", ")))
         raise ValueError(f"{paper} has no {only}; it has {there}.")
     return found
 

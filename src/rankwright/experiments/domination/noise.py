@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from rankwright.exceptions import ConvergenceWarning
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.fitting import fit_quietly
 from rankwright.experiments.result import (
     Curve,
     Figure,
     Panel,
     Result,
     difference_row,
-    mean_interval,
 )
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
@@ -36,9 +33,7 @@ def run(context: Context) -> Result:
     result = Result(settings={"repeats": repeats, "documents": N_DOCS, "features": N_FEATURES})
     curves = {}
     for how, by_level in found.items():
-        sums = [mean_interval(by_level[level]) for level in LEVELS]
-        low, high = zip(*(interval for _, interval in sums), strict=True)
-        curves[how] = Curve.of(LEVELS, [mean for mean, _ in sums], low, high)
+        curves[how] = Curve.of_repeats(LEVELS, by_level.values())
     without, with_it = (found[how] for how in ALPHAS)
     for level in LEVELS:
         what = f"gain in average precision by regularisation, {level:.0%} of the labels wrong"
@@ -63,9 +58,7 @@ def _repeat(seed: int) -> dict[str, list[float]]:
         wrong[flipped] = 1 - wrong[flipped]
         for how, alpha in ALPHAS.items():
             model = DominationRank("l2", alpha, tol=1e-4, max_iter=200)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(X[:N_DOCS], wrong)
+            fit_quietly(model, X[:N_DOCS], wrong)
             scores = model.predict(X[N_DOCS:])
             found[how].append(float(parse("ap").mean(y[N_DOCS:], scores, None)))
     return found

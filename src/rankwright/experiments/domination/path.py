@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
 import numpy as np
 
-from rankwright.exceptions import ConvergenceWarning
 from rankwright.experiments.domination.collections import Collection, collections
 from rankwright.experiments.domination.topics import highest_alpha, measure
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.fitting import fit_quietly
 from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, agrees
 from rankwright.linear import DominationRank
 
@@ -80,7 +77,7 @@ def _walk(collection: Collection, topic: int, shares: list[float]) -> list[dict[
     top = highest_alpha(X, y)
     found = []
     for share in shares:
-        model = _fitted(DominationRank("l1", share * top, n_induced=20, tol=1e-3), X, y)
+        model = fit_quietly(DominationRank("l1", share * top, n_induced=20, tol=1e-3), X, y)
         values = measure(model, collection.test, collection.relevant_test[:, topic])
         penalty = model.alpha * float(np.abs(model.coef_).sum())
         values["loss"] = float(model.objective_[-1]) - penalty
@@ -96,15 +93,11 @@ def _train(collection: Collection, topic: int, lengths: list[int], how: str) -> 
     found = []
     for most in lengths:
         model = DominationRank("l1", alpha, n_induced=induced, max_updates=most, tol=1e-3)
-        values = measure(_fitted(model, X, y), collection.test, collection.relevant_test[:, topic])
+        values = measure(
+            fit_quietly(model, X, y), collection.test, collection.relevant_test[:, topic]
+        )
         found.append(values["average precision"])
     return found
-
-
-def _fitted(model: Any, X: Any, y: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
 
 
 PATH = Experiment(

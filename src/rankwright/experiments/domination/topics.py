@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from rankwright.data.validation import Floats, Matrix
-from rankwright.exceptions import ConvergenceWarning
 from rankwright.experiments.domination.collections import Collection, collections
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.fitting import fit_quietly
 from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, mean_interval
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
@@ -124,11 +123,11 @@ def _topic(collection: Collection, topic: int) -> dict[str, dict[str, float]]:
         trials = _candidates(method, X, y)
         scored = []
         for model in trials:
-            _fit(model, X[inner], y[inner])
+            fit_quietly(model, X[inner], y[inner])
             held_out = model.predict(X[~inner])
             scored.append(parse("ap").mean(y[~inner], held_out, None))
         best = trials[int(np.argmax(scored))]
-        _fit(best, X, y)
+        fit_quietly(best, X, y)
         found[method] = measure(best, collection.test, collection.relevant_test[:, topic])
     return found
 
@@ -155,12 +154,6 @@ def highest_alpha(X: Matrix, y: Floats) -> float:
     pulled = n * others / (n_others + 1)
     slope = pulled - np.asarray(X[relevant].sum(axis=0)).ravel() * n_others / (n_others + 1)
     return float(np.abs(slope).max())
-
-
-def _fit(model: Any, X: Matrix, y: Floats) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
 
 
 def measure(model: Any, X: Matrix, y: Floats) -> dict[str, float]:

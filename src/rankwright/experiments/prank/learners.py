@@ -41,12 +41,10 @@ def average_losses(learner: Any, X: Any, y: Floats, at: list[int]) -> list[float
 
 def curves(runs: list[dict[str, list[float]]], at: list[int]) -> dict[str, Curve]:
     """Return means and 95 % bands over the repeats."""
-    found = {}
-    for name in runs[0]:
-        sums = [mean_interval([run[name][i] for run in runs]) for i in range(len(at))]
-        low, high = zip(*(interval for _, interval in sums), strict=True)
-        found[name] = Curve.of(at, [mean for mean, _ in sums], low, high)
-    return found
+    return {
+        name: Curve.of_repeats(at, zip(*(run[name] for run in runs), strict=True))
+        for name in runs[0]
+    }
 
 
 def rows(source: str, what: str, final: dict[str, list[float]]) -> list[Row]:

@@ -22,7 +22,6 @@ from rankwright.experiments.result import (
     Panel,
     Result,
     difference_row,
-    mean_interval,
 )
 from rankwright.metrics import parse
 from rankwright.online import PredtronRanker
@@ -94,12 +93,7 @@ def _repeat(trial: Any, name: str, value: int, repeats: int) -> list[float]:
 
 
 def _curves(values: Sequence[int], found: dict[str, list[list[float]]]) -> dict[str, Curve]:
-    curves = {}
-    for name, by_value in found.items():
-        sums = [mean_interval(repeats) for repeats in by_value]
-        low, high = zip(*(interval for _, interval in sums), strict=True)
-        curves[name] = Curve.of(values, [mean for mean, _ in sums], low, high)
-    return curves
+    return {name: Curve.of_repeats(values, repeats) for name, repeats in found.items()}
 
 
 def run(context: Context) -> Result:

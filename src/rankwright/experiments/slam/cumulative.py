@@ -11,6 +11,7 @@ from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, hol
 from rankwright.losses import SLAM
 from rankwright.online import SLAMPerceptron
 from rankwright.online.slam_perceptron import SLAMFacts, Update
+from rankwright.theory import slam_misordered, slam_theorem5
 
 N_FEATURES, MARGIN = 10, 0.1
 UPDATES: tuple[Update, ...] = ("misordered", "paper")
@@ -64,22 +65,26 @@ def _stream(update: Update, m: int, rounds: int, noisy: bool) -> dict[str, list[
     compared = SLAM("ndcg").per_query(X @ u, y, groups)
     facts = SLAMFacts.of(SLAM("ndcg").weights(y, groups), groups)
     radius = float(np.sqrt((X**2).sum(axis=1).max()))
-    factor = 4 * (facts.V if update == "misordered" else facts.max_docs * facts.v_max)
-    bound = 2 * np.cumsum(compared) + factor * float(u @ u) * radius**2
+    length = float(np.linalg.norm(u))
     learner = SLAMPerceptron(
         "ndcg", update, radius=radius, max_docs=facts.max_docs, v_max=facts.v_max
     )
     at = np.unique(np.geomspace(1, rounds, 40).astype(int)) - 1
-    losses, begin = [], 0
-    for end in m * (at + 1):
+    losses, bounds, begin = [], [], 0
+    for end, charged in zip(m * (at + 1), np.cumsum(compared)[at].tolist(), strict=True):
         part = slice(begin, end)
         learner.partial_fit(X[part], y[part], np.arange(begin, end) // m)
         losses.append(float(learner.cumulative_loss_))
+        if update == "misordered":
+            guarantee = slam_misordered(length, radius, facts.V, charged)
+        else:
+            guarantee = slam_theorem5(length, radius, facts.max_docs, facts.v_max, charged)
+        bounds.append(guarantee.value)
         begin = end
     return {
         "rounds": (at + 1.0).tolist(),
         "loss": losses,
-        "bound": bound[at].tolist(),
+        "bound": bounds,
     }
 
 

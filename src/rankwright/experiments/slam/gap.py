@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from rankwright.data.dataset import Dataset
-from rankwright.exceptions import ConvergenceWarning
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, agrees, mean_interval
+from rankwright.experiments.fitting import fit_quietly
+from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, agrees
 from rankwright.linear import LinearRanker
 from rankwright.losses import SLAM, ListNet, Loss, RankHinge
 
@@ -37,10 +35,8 @@ def run(context: Context) -> Result:
     )
     curves = {}
     for name, found in gaps.items():
-        means, bands = zip(*(mean_interval(values) for values in found), strict=True)
-        low, high = zip(*bands, strict=True)
-        curves[name] = Curve.of(sizes, means, low, high)
-        growth = means[-1] / means[0]
+        curves[name] = Curve.of_repeats(sizes, found)
+        growth = curves[name].y[-1] / curves[name].y[0]
         flat = growth < 3
         what = f"gap at {sizes[-1]} documents over that at {sizes[0]}, {name}"
         expected = flat if name != "RankSVM" else not flat
@@ -61,9 +57,7 @@ def _gap(loss: Loss, m: int, seed: int) -> float:
     truth = rng.normal(size=N_FEATURES) / np.sqrt(N_FEATURES)
     train, test = (_sample(rng, truth, m, n) for n in (N_TRAIN, N_TEST))
     ranker = LinearRanker(loss, alpha=ALPHA, tol=1e-3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ranker.fit(train.X, train.y, train.qid)
+    fit_quietly(ranker, train.X, train.y, train.qid)
     on_train, on_test = (
         float(np.mean(loss.per_query(part.X @ ranker.coef_, part.y, part.groups)))
         for part in (train, test)

@@ -8,6 +8,7 @@ from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, holds
 from rankwright.online import SLAMPerceptron
 from rankwright.online.slam_perceptron import Update
+from rankwright.theory import slam_corollary6
 
 QUERY = np.array([[-0.2, 1.0], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0]])
 LABELS = np.array([1.0, 1, 0, 0])
@@ -21,7 +22,7 @@ def run(context: Context) -> Result:
     comparator = np.array([10.0, 3.0])
     margin = float(np.min(QUERY[:2] @ comparator)) / float(np.linalg.norm(comparator))
     # m = 4, R_X^2 = 1.04, and the weights of MAP are 1/3 and 1/4, so that v_max = 4/3.
-    bound = 4 * 4 * 1.04 * (4 / 3) / margin**2
+    bound = slam_corollary6(margin, np.sqrt(1.04), max_docs=4, v_max=4 / 3).value
     losses: dict[str, list[float]] = {}
     for update in context.each("one query, repeated", UPDATES):
         losses[update] = [

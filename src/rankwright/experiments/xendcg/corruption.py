@@ -19,7 +19,6 @@ from rankwright.experiments.result import (
     Result,
     Row,
     difference_row,
-    mean_interval,
 )
 from rankwright.experiments.xendcg.trials import (
     LOSSES,
@@ -74,11 +73,7 @@ def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Re
         for kind in kinds:
             levels = LEVELS[kind][:: context.pick(3, 1)]
             found = _sweep(context, source, kind, levels, n)
-            curves = {}
-            for loss in PAIR:
-                sums = [mean_interval(found[loss][level]) for level in levels]
-                low, high = zip(*(interval for _, interval in sums), strict=True)
-                curves[loss] = Curve.of(levels, [mean for mean, _ in sums], low, high)
+            curves = {loss: Curve.of_repeats(levels, found[loss].values()) for loss in PAIR}
             panels[f"{source.name}, {kind}"] = Panel(curves, kind, "NDCG@5")
             result.rows += [_row(figure, source, kind, level, found) for level in levels]
     caption = f"NDCG@5 on clean test queries against {' and '.join(kinds)} of the training part"
