@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,32 +21,15 @@ import rankwright as rw
 from rankwright import cli
 from rankwright.data import make_mslr_like
 from rankwright.evaluation.measure import DEFAULT_METRICS
-
-Cli = Callable[..., tuple[int, str, str]]
+from tests.interfaces.conftest import Cli
 
 GOOD = "1 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n2 qid:2 1:1 2:2\n0 qid:2 1:2 2:1\n"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    """Run the real ``main()`` in a folder of its own; return exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rankwright", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        code = end.value.code
-        captured = capsys.readouterr()
-        return int(code or 0), captured.out, captured.err
-
-    return call
 
 
 def shell(
     *arguments: str, folder: Path, stdin: bytes | None = None, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line as a process."""
+    """Cli the command line as a process."""
     command = [sys.executable, "-m", "rankwright", *arguments]
     return subprocess.run(
         command, cwd=folder, input=stdin, capture_output=True, check=False, timeout=60, **options

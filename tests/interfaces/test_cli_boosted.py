@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,10 @@ import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright import cli
 from rankwright.cli import progress
 from rankwright.trees import BoostingProgress
+from tests.interfaces.conftest import Cli
 
-Run = Callable[..., tuple[int, str, str]]
 BOOSTED = ("--model", "boosted", "-p", "num_leaves=5")
 
 
@@ -36,19 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(*words: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
-
-
-def test_the_same_model_as_python(files: Path, tmp_path: Path, run: Run) -> None:
+def test_the_same_model_as_python(files: Path, tmp_path: Path, run: Cli) -> None:
     model = tmp_path / "model.rw"
     words = ["-p", "n_estimators=40", "-p", "early_stopping_rounds=5", "--json"]
     valid = ["--valid", files / "valid.txt", "--loss", "xendcg"]
@@ -66,7 +52,7 @@ def test_the_same_model_as_python(files: Path, tmp_path: Path, run: Run) -> None
     np.testing.assert_array_equal([float(s) for s in out.split()], ranker.predict(other.X))
 
 
-def test_without_validation_queries(files: Path, tmp_path: Path, run: Run) -> None:
+def test_without_validation_queries(files: Path, tmp_path: Path, run: Cli) -> None:
     code, out, _ = run("train", files / "train.txt", "-o", tmp_path / "m.rw", *BOOSTED)
     assert code == 0
     assert re.fullmatch(
@@ -74,7 +60,7 @@ def test_without_validation_queries(files: Path, tmp_path: Path, run: Run) -> No
     )
 
 
-def test_validation_queries_are_for_trees(files: Path, tmp_path: Path, run: Run) -> None:
+def test_validation_queries_are_for_trees(files: Path, tmp_path: Path, run: Cli) -> None:
     valid = ["--valid", files / "valid.txt"]
     code, _, err = run("train", files / "train.txt", "-o", tmp_path / "m.rw", *valid)
     assert code == 2
@@ -84,7 +70,7 @@ def test_validation_queries_are_for_trees(files: Path, tmp_path: Path, run: Run)
     assert not (tmp_path / "m.rw").exists()
 
 
-def test_bad_parameters_are_one_line(files: Path, tmp_path: Path, run: Run) -> None:
+def test_bad_parameters_are_one_line(files: Path, tmp_path: Path, run: Cli) -> None:
     target = ["train", "does-not-exist.txt", "-o", tmp_path / "m.rw", *BOOSTED]
     code, _, err = run(*target, "--loss", "nope")
     assert code == 2

@@ -8,32 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright import cli
+from tests.interfaces.conftest import Cli
 
-Run = Callable[..., tuple[int, str, str]]
 MODELS = "xendcg-linear,best-feature,random"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
 
 
 @pytest.fixture
@@ -45,7 +28,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_leaderboard_and_files(files: Path, run: Run) -> None:
+def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
     words = ["compare", "train.txt", "--test", "test.txt", "--models", MODELS, "--trials", 2]
     code, out, err = run(*words, "-j", 1, "-o", "out")
     assert code == 0
@@ -92,7 +75,7 @@ def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -
     )
 
 
-def test_folds_and_folders(files: Path, run: Run) -> None:
+def test_folds_and_folders(files: Path, run: Cli) -> None:
     models = ["--models", "best-feature,random", "-j", 1]
     code, out, _ = run("compare", "train.txt", "--folds", 3, *models, "--csv")
     assert code == 0
@@ -108,7 +91,7 @@ def test_folds_and_folders(files: Path, run: Run) -> None:
     assert again == out
 
 
-def test_models_from_a_file_and_a_failure(files: Path, run: Run) -> None:
+def test_models_from_a_file_and_a_failure(files: Path, run: Cli) -> None:
     (files / "mine.toml").write_text(
         "[models.good]\nmodel = 'linear'\n"
         "[models.bad]\nmodel = 'linear'\nparams = { solver = 'nope' }\n"
@@ -209,7 +192,7 @@ BAD: dict[str, tuple[str, list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_line_and_exit_code_2(name: str, files: Path, run: Run) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(name: str, files: Path, run: Cli) -> None:
     content, words, message = BAD[name]
     (files / "bad.txt").write_text(content)
     code, out, err = run("compare", *words, "-o", "out", "-j", 1)
@@ -222,7 +205,7 @@ def test_bad_input_is_one_line_and_exit_code_2(name: str, files: Path, run: Run)
     assert not (files / "out").exists()
 
 
-def test_the_same_features_in_another_file(files: Path, run: Run) -> None:
+def test_the_same_features_in_another_file(files: Path, run: Cli) -> None:
     # A test file that lacks the last features is read as wide as the training file.
     test = rw.read(files / "test.txt")
     X = np.array(test.X)
@@ -232,7 +215,7 @@ def test_the_same_features_in_another_file(files: Path, run: Run) -> None:
     assert code == 0
 
 
-def test_noise_adds_curves_of_the_chosen_models(files: Path, run: Run) -> None:
+def test_noise_adds_curves_of_the_chosen_models(files: Path, run: Cli) -> None:
     words = ["compare", "train.txt", "--test", "test.txt", "--models", MODELS, "--trials", 2]
     code, out, err = run(*words, "-j", 1, "-o", "out", "--noise", "augment", "--noise", "cascade")
     assert code == 0
@@ -260,7 +243,7 @@ def test_noise_adds_curves_of_the_chosen_models(files: Path, run: Run) -> None:
     assert err.endswith("rankwright: --noise needs a model that is not a baseline.\n")
 
 
-def test_noise_needs_queries_that_are_in_one_part(files: Path, run: Run) -> None:
+def test_noise_needs_queries_that_are_in_one_part(files: Path, run: Cli) -> None:
     code, _, err = run(
         *["compare", "train.txt", "--test", "train.txt", "--models", "xendcg-linear"],
         *["--trials", 1, "-j", 1, "-o", "out", "--noise", "labels"],
@@ -270,7 +253,7 @@ def test_noise_needs_queries_that_are_in_one_part(files: Path, run: Run) -> None
 
 
 def test_a_terminal_shows_a_bar_for_each_model(
-    files: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    files: Path, run: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright import cli
 from rankwright.data import (
     BENCHMARKS,
     PositionBased,
@@ -21,23 +19,13 @@ from rankwright.data import (
     perturb_labels,
     simulate_clicks,
 )
-
-Cli = Callable[..., tuple[int, str, str]]
+from tests.interfaces.conftest import Cli
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
+def run(run: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     monkeypatch.setenv("RANKWRIGHT_DATA", str(tmp_path / "data"))
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rankwright", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return call
+    return run
 
 
 def test_datasets_are_listed(run: Cli, tmp_path: Path) -> None:

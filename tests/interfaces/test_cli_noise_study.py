@@ -5,34 +5,24 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright import cli
 from rankwright.data import make_mslr_like
 from rankwright.evaluation import noise_study
+from tests.interfaces.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 MODELS = "xendcg-linear,slam-linear"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
+def run(run: Cli) -> Cli:
     rw.write_letor(make_mslr_like(n_queries=40, n_features=6, mean_docs=10), "data.txt")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rankwright", "noise-study", "data.txt", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return call
+    return partial(run, "noise-study", "data.txt")
 
 
 def test_it_is_the_same_as_python_and_goes_on(run: Cli, tmp_path: Path) -> None:

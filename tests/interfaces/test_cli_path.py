@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright import cli
 from rankwright.linear import LinearRanker, feature_names, formula, strongest_features
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.interfaces.conftest import Cli
 
 
 @pytest.fixture
@@ -23,19 +19,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data.txt"
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(*words: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
-
-
-def test_path_is_that_of_python(data: Path, run: Run) -> None:
+def test_path_is_that_of_python(data: Path, run: Cli) -> None:
     code, out, _ = run("path", data, "--n-alphas", "4", "-p", "n_induced=3", "--json")
     assert code == 0
     rows = json.loads(out)
@@ -49,7 +33,7 @@ def test_path_is_that_of_python(data: Path, run: Run) -> None:
     )
 
 
-def test_path_prints_a_table_and_draws(data: Path, run: Run) -> None:
+def test_path_prints_a_table_and_draws(data: Path, run: Cli) -> None:
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     for name in ("path.svg", "path.png"):
@@ -80,14 +64,14 @@ def test_path_prints_a_table_and_draws(data: Path, run: Run) -> None:
         (["-p", "layers=1"], "layers must be at least 2, or cut points, but is 1."),
     ],
 )
-def test_bad_options_are_one_line(options: list[str], line: str, data: Path, run: Run) -> None:
+def test_bad_options_are_one_line(options: list[str], line: str, data: Path, run: Cli) -> None:
     code, out, err = run("path", data, *options)
     assert (code, out) == (2, "")
     assert err.startswith(f"rankwright: {line}")
     assert err.count("\n") == 1
 
 
-def test_train_shows_the_strongest_features_by_name(data: Path, run: Run) -> None:
+def test_train_shows_the_strongest_features_by_name(data: Path, run: Cli) -> None:
     ds, model = rw.read(data), data.with_name("model.rw")
     names = [f"feature {j}" for j in range(ds.n_features)]
     table = data.with_name("data.csv")

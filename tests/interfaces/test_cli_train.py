@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright import cli
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.interfaces.conftest import Cli
 
 
 @pytest.fixture
@@ -22,19 +18,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data.txt"
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(*words: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
-
-
-def test_the_same_model_as_python(data: Path, run: Run) -> None:
+def test_the_same_model_as_python(data: Path, run: Cli) -> None:
     model = data.with_name("model.rw")
     options = ["--loss", "listnet", "--penalty", "l1", "--alpha", "0.02", "-p", "max_iter=500"]
     code, out, _ = run("train", data, "-o", model, *options, "--json")
@@ -51,7 +35,7 @@ def test_the_same_model_as_python(data: Path, run: Run) -> None:
     np.testing.assert_array_equal([float(line) for line in out.split()], ranker.predict(ds.X))
 
 
-def test_one_line_about_the_fit(data: Path, run: Run) -> None:
+def test_one_line_about_the_fit(data: Path, run: Cli) -> None:
     model = data.with_name("model.rw")
     code, out, _ = run("train", data, "-o", model, "--no-standardize", "--penalty", "none")
     assert code == 0
@@ -61,7 +45,7 @@ def test_one_line_about_the_fit(data: Path, run: Run) -> None:
     assert (loaded.penalty, loaded.standardize) == (None, False)
 
 
-def test_alpha_by_folds(data: Path, run: Run) -> None:
+def test_alpha_by_folds(data: Path, run: Cli) -> None:
     model = data.with_name("model.rw")
     code, _, err = run("train", data, "-o", model, "--alpha", "auto")
     assert code == 0
@@ -79,7 +63,7 @@ def test_alpha_by_folds(data: Path, run: Run) -> None:
         (["-p", "depth=3"], "linear has no parameter 'depth'; it has alpha, "),
     ],
 )
-def test_bad_options_are_one_line(options: list[str], line: str, data: Path, run: Run) -> None:
+def test_bad_options_are_one_line(options: list[str], line: str, data: Path, run: Cli) -> None:
     code, out, err = run("train", data, "-o", data.with_name("model.rw"), *options)
     assert (code, out) == (2, "")
     assert err.startswith(f"rankwright: {line}")
@@ -87,7 +71,7 @@ def test_bad_options_are_one_line(options: list[str], line: str, data: Path, run
     assert not data.with_name("model.rw").exists()
 
 
-def test_an_unknown_model_names_those_that_are_known(data: Path, run: Run) -> None:
+def test_an_unknown_model_names_those_that_are_known(data: Path, run: Cli) -> None:
     code, _, err = run("train", data, "-o", data.with_name("model.rw"), "--model", "oracle")
     assert code == 2
     assert "linear" in err

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import rankwright as rw
-from rankwright import cli
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.interfaces.conftest import Cli
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    monkeypatch.chdir(tmp_path)
+def run(run: Cli, tmp_path: Path) -> Cli:
     rw.write_letor(rw.data.make_mslr_like(24, 6, 10), tmp_path / "data.txt")
-
-    def call(*words: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
+    return run
 
 
-def test_the_best_parameters_are_printed_and_fitted(run: Run, tmp_path: Path) -> None:
+def test_the_best_parameters_are_printed_and_fitted(run: Cli, tmp_path: Path) -> None:
     words = ["tune", "data.txt", "--model", "linear", "-s", "alpha=0.001..1.0:log"]
     words += ["-p", "loss=listnet", "-p", "standardize=True", "--study", "s.jsonl"]
     code, out, err = run(*words, "--trials", 3, "-o", "model.rw")
@@ -51,7 +38,7 @@ def test_the_best_parameters_are_printed_and_fitted(run: Run, tmp_path: Path) ->
     assert [t["number"] for t in facts["trials"]] == [0, 1, 2, 3]
 
 
-def test_names_of_the_line_up_bring_their_space(run: Run, tmp_path: Path) -> None:
+def test_names_of_the_line_up_bring_their_space(run: Cli, tmp_path: Path) -> None:
     code, out, _ = run("tune", "data.txt", "--model", "pamir", "--trials", 2, "-o", "model.rw")
     assert code == 0
     assert out.splitlines()[0].split() == ["trial", "ndcg@10", "C", "n_epochs"]
@@ -76,7 +63,7 @@ def test_names_of_the_line_up_bring_their_space(run: Run, tmp_path: Path) -> Non
         (["data.txt", "--trials", "0"], "n_trials must be a positive integer, but is 0."),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, run: Run) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, run: Cli) -> None:
     code, out, err = run("tune", *words)
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1

@@ -33,7 +33,7 @@ class Finished:
 
 
 def chosen(paper: str, only: str | None = None) -> list[Experiment]:
-    """Return the experiments of a paper, or of all; ``only`` names one table or figure, such as ``"Figure 2"``."""
+    """Return the experiments of a paper or of all; ``only`` names one, such as ``"Figure 2"``."""
     if paper != "all" and paper not in PAPERS:
         raise ValueError(f"PAPER must be one of {', '.join(PAPERS)} or all, but is {paper!r}.")
     papers = PAPERS if paper == "all" else {paper: PAPERS[paper]}
