@@ -1,9 +1,8 @@
 """Domination Rank and PAMIR: ``python -m benchmarks.domination STEP [--data DIR] [--quick]``.
 
 ``topics``: sparse against dense models on generated topics. ``rcv1``: DIR/topics holds the Reuters
-RCV1-v2 subset; train on half a, test on half b. ``letor``: DIR/letor holds OHSUMED and MQ2008 in
-five folds; variants beside the thesis' Figure 4. ``scaling``: time and memory against the number of
-documents. ``pamir``: triplets per second.
+RCV1-v2 subset; train on half a, test on half b. ``scaling``: time and memory against the number of
+documents. ``pamir``: triplets per second. (LETOR: ``rankwright reproduce domination --figure 4``.)
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,13 +28,6 @@ ALPHAS = [10.0**-k for k in (1, 1.5, 2, 2.5, 3, 3.5, 4)]
 N_WORDS, WORDS_OF_DOC, RELEVANT_SHARE = 100_000, 75, 0.02
 KINDS = {"strong": (20, 0.1), "weak": (300, 0.5)}  # telling words, noise
 TOPICS_OF_KIND = 4
-
-FIGURE_4 = {  # OHSUMED in the thesis
-    "layered": {"letor:ndcg@5": 0.4759, "letor:ndcg@10": 0.4453},
-    "flat": {"letor:ndcg@5": 0.4726, "letor:ndcg@10": 0.4538},
-    "margin": {"letor:ndcg@5": 0.4701, "letor:ndcg@10": 0.4542},
-}
-LETOR_METRICS = ("letor:ndcg@5", "letor:ndcg@10", "letor:map")
 
 
 # --- generated topics --------------------------------------------------------------------------
@@ -219,86 +210,6 @@ def _narrow(X: Any) -> Any:
     return sp.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
-# --- LETOR -------------------------------------------------------------------------------------
-
-
-def variants() -> Iterator[tuple[str, bool, list[dict[str, Any]]]]:
-    """Yield name, whether pooled, and the parameters to choose from besides alpha."""
-    from rankwright.losses import LinearMargin
-
-    options: dict[str, list[dict[str, Any]]] = {
-        "layered": [{}],
-        "flat": [{"layers": [1]}],
-        "top": [{"layers": [2]}],  # the best label against all others
-        "margin": [{"layers": [1], "margin": LinearMargin(k)} for k in (0.5, 1.0, 2.0, 4.0)],
-    }
-    for (name, choices), pooled, penalty in product(options.items(), (False, True), ("l2", "l1")):
-        yield name, pooled, [{"penalty": penalty, **choice} for choice in choices]
-
-
-def letor(folder: Path, quick: bool) -> dict[str, Any]:
-    """Fit the variants on five folds; all is chosen by NDCG@10 on the validation parts."""
-    from rankwright import read
-
-    rows = []
-    for data in ("ohsumed", "mq2008"):
-        folds = sorted((folder / "letor" / data).glob("Fold*"))[: 1 if quick else None]
-        read_folds = [
-            [read(fold / f"{part}.txt.gz") for part in ("train", "vali", "test")] for fold in folds
-        ]
-        for name, pooled, choices in variants():
-            start = time.perf_counter()
-            values = [_letor_fold(parts, choices, pooled) for parts in read_folds]
-            row = {
-                "data": data,
-                "variant": name,
-                "pooled": pooled,
-                "penalty": choices[0]["penalty"],
-                **{m: fmean(v[m] for v in values) for m in LETOR_METRICS},
-                "thesis": FIGURE_4.get(name) if data == "ohsumed" else None,
-                "seconds": time.perf_counter() - start,
-                "folds": values,
-            }
-            rows.append(row)
-            print({k: v for k, v in row.items() if k != "folds"}, flush=True)
-    return {"rows": rows}
-
-
-def _letor_fold(
-    parts: list[Any],
-    choices: list[dict[str, Any]],
-    pooled: bool,
-) -> dict[str, Any]:
-    from rankwright import DominationRank
-    from rankwright.metrics import parse
-
-    train, vali, test = parts
-    # Alphas by dominating document, so that queries and all documents at once have the same grid.
-    n_dominating = float((train.y >= 1).sum()) / (1 if pooled else train.n_queries)
-    grid = [10.0**-k * n_dominating for k in np.arange(-0.5, 4.1, 0.5)]
-    best: tuple[float, Any, dict[str, Any]] | None = None
-    for params in choices:
-        ranker = DominationRank(pooled=pooled, standardize=True, tol=1e-4, **params)
-        points = ranker.path(
-            train.X,
-            train.y,
-            train.qid,
-            alphas=grid,
-            valid=vali,
-            metric=parse("letor:ndcg@10"),
-        )
-        for point in points:
-            if best is None or point.quality > best[0]:
-                chosen = {"alpha": point.alpha, "params": repr(params)}
-                best = (point.quality, point.coef, chosen)
-    assert best is not None
-    scores = np.asarray(test.X @ best[1], dtype=np.float64)
-    found: dict[str, Any] = {
-        name: float(parse(name).mean(test.y, scores, test.groups)) for name in LETOR_METRICS
-    }
-    return found | best[2]
-
-
 # --- scaling, speed ----------------------------------------------------------------------------
 
 
@@ -382,18 +293,17 @@ def main() -> None:
     steps: dict[str, Callable[..., dict[str, Any]]] = {
         "topics": generated,
         "rcv1": rcv1,
-        "letor": letor,
         "scaling": scaling,
         "pamir": pamir,
     }
     parser = argparse.ArgumentParser(prog="python -m benchmarks.domination", description=__doc__)
     parser.add_argument("step", choices=list(steps))
-    parser.add_argument("--data", type=Path, help="folder with topics/ and letor/")
+    parser.add_argument("--data", type=Path, help="folder with topics/")
     parser.add_argument("--quick", action="store_true", help="small data, to check the step")
     options = parser.parse_args()
-    if options.step in ("rcv1", "letor") and options.data is None:
+    if options.step == "rcv1" and options.data is None:
         parser.error(f"{options.step} needs --data")
-    folder = [options.data] if options.step in ("rcv1", "letor") else []
+    folder = [options.data] if options.step == "rcv1" else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         record = steps[options.step](*folder, options.quick)
