@@ -97,6 +97,22 @@ def run(folder: Path) -> None:
     if records:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "ordinal.json").write_text(json.dumps(records, indent=1) + "\n")
+        (RESULTS / "ordinal.md").write_text(table(records))
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    """Return the errors by model and data set, and the mean time of training, as Markdown."""
+    sets = list(dict.fromkeys(record["data"] for record in records))
+    lines = [
+        f"| | {' | '.join(name.upper() for name in sets)} | training, ms |",
+        f"|---|{'--:|' * (len(sets) + 1)}",
+    ]
+    for model in dict.fromkeys(record["model"] for record in records):
+        mine = {record["data"]: record for record in records if record["model"] == model}
+        errors = (f"{mine[name]['mean_absolute_error']:.3f}" for name in sets)
+        milliseconds = 1000 * fmean(record["seconds"] for record in mine.values())
+        lines.append(f"| {model} | {' | '.join(errors)} | {milliseconds:.1f} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
