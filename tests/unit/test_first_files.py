@@ -1,0 +1,73 @@
+"""Files of the first version, 0.1.0: later versions read them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwright as rw
+from rankwright.models import MODELS as NAMES
+from rankwright.models import model_class
+
+FIRST = Path(__file__).parent.parent / "golden" / "first"
+MODELS = sorted(path.stem for path in FIRST.glob("*.rw"))
+# Several labels a document, or an order of them, are not in data.txt.
+ONLINE = [
+    name
+    for name in MODELS
+    if hasattr(model_class(name.rpartition("-")[0]), "partial_fit")
+    and not name.startswith(("predtron-multilabel", "predtron-label-ranker"))
+]
+PREDICTIONS = json.loads((FIRST / "predictions.json").read_text(encoding="utf-8"))
+
+
+def test_there_is_a_file_of_each_model() -> None:
+    assert sorted(PREDICTIONS) == MODELS
+    assert {name.rpartition("-")[0] for name in MODELS} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_predicts_what_it_did(name: str) -> None:
+    ds = rw.read(FIRST / "data.txt")
+    model = rw.load(FIRST / f"{name}.rw")
+    # Bits may differ between processors: exponentials of a kernel, LightGBM's vector code.
+    np.testing.assert_allclose(model.predict(ds.X), PREDICTIONS[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_an_online_learner_goes_on_learning(name: str) -> None:
+    ds = rw.read(FIRST / "data.txt")
+    model = rw.load(FIRST / f"{name}.rw")
+    rounds = model.n_rounds_
+    model.partial_fit(ds.X, ds.y, ds.qid)
+    assert model.n_rounds_ > rounds
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rankwright", *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_a_comparison_is_done_again_in_its_folder(tmp_path: Path) -> None:
+    shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
+    before = json.loads((tmp_path / "comparison/comparison.json").read_text(encoding="utf-8"))
+    result = run(
+        "compare", "data.txt", "--models", "xendcg-linear,xendcg-trees,random", "--trials", "2",
+        "-o", "comparison", "--json", folder=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    after = json.loads((tmp_path / "comparison/comparison.json").read_text(encoding="utf-8"))
+    assert _ndcg(after) == pytest.approx(_ndcg(before))
+
+
+def _ndcg(comparison: Any) -> dict[str, float]:
+    return {m["model"]: m["metrics"]["ndcg@10"]["mean"] for m in comparison["models"]}
