@@ -11,16 +11,18 @@ import os
 import pickle
 import signal
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
+from rankwright.processes import start_python
+
+if TYPE_CHECKING:
+    import subprocess
 
 _LENGTH = struct.Struct("<Q")
 # One thread a process: cores are filled with processes, and the results are the same on any
@@ -86,13 +88,8 @@ class Worker:
             if self._closed:
                 raise WorkerError("the comparison was stopped.")
             if self._process is None:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-c", f"from {__name__} import main; main()"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    # What can be imported here can be imported there.
-                    env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sys.path)},
-                )
+                code = f"from {__name__} import main; main()"
+                self._process = start_python(code, _ENVIRONMENT)
             return self._process
 
     def _ended(self) -> str:

@@ -1,0 +1,61 @@
+"""How a Python process is started: one that runs nothing which only lies in the current folder.
+
+``python -c`` and empty entries of ``PYTHONPATH`` would make a ``numpy.py`` beside downloaded data
+part of the program.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+
+
+def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a process that runs Python code, with pipes as its standard input and output.
+
+    What can be imported here can be imported there; it is as isolated from its environment as this
+    process is.
+
+    Parameters
+    ----------
+    code : str
+        What it runs.
+    environment : mapping
+        Variables of the environment to change.
+    """
+    return subprocess.Popen(
+        [sys.executable, *_flags(), "-c", f"import sys; sys.path[:] = {_paths()!r}; {code}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": _absolute_python_path(), **environment},
+    )
+
+
+def _flags() -> list[str]:
+    """Return the flags that keep a process apart: ours, and those of this process."""
+    if sys.flags.isolated:
+        return ["-I"]
+    inherited = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site}
+    return ["-P", *(flag for flag, is_set in inherited.items() if is_set)]
+
+
+def _paths() -> list[str]:
+    """Return where modules are looked for.
+
+    What hangs on the current folder comes last: it may add modules, such as one's own beside a
+    notebook, and replace none.
+    """
+    texts = [path for path in sys.path if isinstance(path, str)]
+    paths = [path for path in texts if os.path.isabs(path)]
+    with suppress(FileNotFoundError):  # the current folder is gone
+        paths += [os.path.abspath(path) for path in texts if not os.path.isabs(path)]
+    return paths
+
+
+def _absolute_python_path() -> str:
+    """Return ``PYTHONPATH``, which start-up reads before any code runs, without such entries."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join(path for path in given if os.path.isabs(path))
