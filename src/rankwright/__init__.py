@@ -9,9 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwright import data, evaluation, losses, metrics, online, problems, text, theory, trees
+    from rankwright import (
+        comparison,
+        data,
+        evaluation,
+        losses,
+        metrics,
+        online,
+        problems,
+        report,
+        text,
+        theory,
+        trees,
+    )
+    from rankwright.comparison.compare import compare  # the package has a module of this name
+    from rankwright.comparison.result import Comparison
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
-    from rankwright.evaluation import Comparison, Evaluation, compare, evaluate
+    from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
     from rankwright.linear import DominationRank, LinearRanker
     from rankwright.online import (
@@ -42,9 +56,9 @@ _WHERE = {
     "top_k": "rankwright.data",
     "write": "rankwright.data",
     "write_letor": "rankwright.data",
-    "Comparison": "rankwright.evaluation",
+    "Comparison": "rankwright.comparison",
     "Evaluation": "rankwright.evaluation",
-    "compare": "rankwright.evaluation",
+    "compare": "rankwright.comparison",
     "evaluate": "rankwright.evaluation",
     "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
@@ -68,12 +82,14 @@ _WHERE = {
     "DataWarning": "rankwright.exceptions",
 }
 _PACKAGES = (
+    "comparison",
     "data",
     "evaluation",
     "losses",
     "metrics",
     "online",
     "problems",
+    "report",
     "text",
     "theory",
     "trees",
@@ -102,6 +118,7 @@ __all__ = [
     "SLAMPerceptron",
     "WidrowHoff",
     "compare",
+    "comparison",
     "data",
     "evaluate",
     "evaluation",
@@ -113,6 +130,7 @@ __all__ = [
     "problems",
     "rank",
     "read",
+    "report",
     "save",
     "stream",
     "text",

@@ -230,8 +230,8 @@ def test_noise_adds_curves_of_the_chosen_models(files: Path, run: Cli) -> None:
     facts = json.loads((files / "out/comparison.json").read_text())
     assert [study["noise"] for study in facts["noise"]] == ["augment", "cascade"]
     # The study has the parameters that the search chose.
-    entries = rw.evaluation.lineup(["xendcg-linear"])
-    result = rw.evaluation.compare(
+    entries = rw.comparison.lineup(["xendcg-linear"])
+    result = rw.compare(
         rw.read("train.txt"), entries, test=rw.read("test.txt"), n_trials=2, folder="out"
     )
     tuned = result.tuned(entries)[0].estimator

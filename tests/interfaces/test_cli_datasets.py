@@ -97,7 +97,7 @@ def test_progress_is_a_bar_on_a_terminal(
 ) -> None:
     from rankwright.cli.datasets import download_bar
     from rankwright.cli.noise_study import progress_bar
-    from rankwright.evaluation import Fit
+    from rankwright.comparison import Fit
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with download_bar() as progress:

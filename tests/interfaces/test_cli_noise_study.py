@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.comparison import noise_study
 from rankwright.data import make_mslr_like
-from rankwright.evaluation import noise_study
 from tests.interfaces.conftest import Cli
 
 MODELS = "xendcg-linear,slam-linear"

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright.evaluation import Comparison, Entry, Fold, compare, rotate
-from rankwright.evaluation.comparison import query_ids
-from rankwright.evaluation.job import Outcome
-from rankwright.evaluation.report import payload, report_html, write_report
+from rankwright.comparison import Comparison, Entry, compare
+from rankwright.comparison.job import Outcome
+from rankwright.comparison.result import query_ids
+from rankwright.evaluation import Fold, rotate
+from rankwright.report.report import payload, report_html, write_report
 
 pytest.importorskip("jinja2", reason="needs the extra report")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankwright.evaluation.charts import (
+from rankwright.report.charts import (
     COLORS,
     Series,
     line_chart,

@@ -16,21 +16,9 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import rankwright as rw
-from rankwright.evaluation import (
-    Choice,
-    Entry,
-    Event,
-    Fold,
-    Range,
-    compare,
-    compare_pairs,
-    lineup,
-    read_folds,
-    read_lineup,
-    rotate,
-    split,
-)
-from rankwright.evaluation.search import draw
+from rankwright.comparison import Choice, Entry, Event, Range, compare, lineup, read_lineup
+from rankwright.comparison.space import draw
+from rankwright.evaluation import Fold, compare_pairs, read_folds, rotate, split
 from rankwright.exceptions import DataError
 
 QUICK = ["xendcg-linear", "slam-perceptron", "best-feature", "random"]

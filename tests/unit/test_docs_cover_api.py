@@ -34,7 +34,9 @@ _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platfo
         "text",
         "trees",
         "evaluation",
-        "evaluation.charts",
+        "comparison",
+        "report",
+        "report.charts",
         "exceptions",
     ],
 )

@@ -25,6 +25,8 @@ PACKAGES = [
     "rankwright.linear",
     "rankwright.trees",
     "rankwright.evaluation",
+    "rankwright.comparison",
+    "rankwright.report",
 ]
 
 
@@ -96,6 +98,17 @@ def test_everything_public_has_a_docstring(name: str, value: Any) -> None:
     assert text.splitlines()[0].endswith((".", ":", ")")), text.splitlines()[0]
 
 
+def test_names_that_moved_out_of_evaluation_still_work() -> None:
+    evaluation, comparison = rw.evaluation, rw.comparison
+    moved = {*comparison.__all__, "path_chart", "write_report"}
+    assert all(hasattr(evaluation, name) for name in moved)
+    assert evaluation.compare is comparison.compare is rw.compare
+    assert evaluation.write_report is rw.report.write_report
+    charts = import_module("rankwright.evaluation.charts")
+    assert charts.save_chart is import_module("rankwright.report.charts").save_chart
+    assert not hasattr(evaluation, "nope")
+
+
 def loaded_after(code: str) -> set[str]:
     script = f"import json, sys\n{code}\njson.dump(sorted(sys.modules), sys.stderr)"
     done = subprocess.run(
@@ -125,6 +138,6 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
 
 
 def test_data_and_metrics_load_neither_scikit_learn_nor_lightgbm() -> None:
-    loaded = loaded_after("import rankwright.data, rankwright.metrics, rankwright.evaluation")
+    loaded = loaded_after("import rankwright.data, rankwright.metrics, rankwright.report")
     assert "numpy" in loaded
     assert not loaded & {"sklearn", "lightgbm", "typer", "rich", "pandas", "pyarrow", "narwhals"}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rankwright.comparison import Entry, Fit, NoiseStudy, noise_study
 from rankwright.data import (
     Augmentation,
     Cascade,
@@ -24,7 +25,6 @@ from rankwright.data import (
     simulate_clicks,
 )
 from rankwright.data.corruptions import CORRUPTIONS, find_corruption
-from rankwright.evaluation import Entry, Fit, NoiseStudy, noise_study
 from rankwright.exceptions import DataError
 from rankwright.linear import LinearRanker
 from rankwright.metrics import NDCG
@@ -154,7 +154,7 @@ def test_the_table_has_every_level_and_model() -> None:
 
 def test_a_chart_shows_curves_and_differences(tmp_path: Path) -> None:
     pytest.importorskip("altair")
-    from rankwright.evaluation.charts import save_chart
+    from rankwright.report.charts import save_chart
 
     values = np.random.default_rng(0).uniform(size=(3, 4, 3))
     save_chart(study_of(values).chart(), tmp_path / "chart.svg")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwright.evaluation import Choice, Range
-from rankwright.evaluation.search import Space, draw, parse_dimension, parse_space
+from rankwright.comparison import Choice, Range
+from rankwright.comparison.space import Space, draw, parse_dimension, parse_space
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 50), st.integers(0, 50))

@@ -14,8 +14,8 @@ import pytest
 from sklearn.base import clone
 
 import rankwright as rw
-from rankwright.evaluation import Choice, Range, Trial, tune
-from rankwright.evaluation.search import Space, draw
+from rankwright.comparison import Choice, Range, Trial, tune
+from rankwright.comparison.space import Space, draw
 from rankwright.exceptions import DataError
 
 SPACE: Space = {"alpha": Range(1e-3, 10.0, log=True), "loss": Choice(("listnet", "xendcg"))}

@@ -20,10 +20,10 @@ from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import Json, Label, Qid, doing, print_table, read_dataset
 
 if TYPE_CHECKING:
-    from rankwright.evaluation.comparing import Event
-    from rankwright.evaluation.comparison import Comparison
+    from rankwright.comparison.compare import Event
+    from rankwright.comparison.entries import Entry
+    from rankwright.comparison.result import Comparison
     from rankwright.evaluation.folds import Fold
-    from rankwright.evaluation.lineup import Entry
 
 _REPORT = "report.html"
 
@@ -69,8 +69,8 @@ def compare(
     Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
     """
     from rankwright.cli.noise_study import print_study
-    from rankwright.evaluation.comparing import DEFAULT_METRICS
-    from rankwright.evaluation.comparing import compare as run
+    from rankwright.comparison.compare import compare as run
+    from rankwright.evaluation.measure import DEFAULT_METRICS
     from rankwright.metrics import parse
 
     if as_json and as_csv:
@@ -122,7 +122,7 @@ def _study_noise(
 ) -> None:
     """Add the curves of the compared models, with the parameters that were chosen."""
     from rankwright.cli.noise_study import draw, progress_bar
-    from rankwright.evaluation.noise_study import noise_study
+    from rankwright.comparison.noise_study import noise_study
 
     tuned = result.tuned(entries)
     if not tuned:
@@ -144,7 +144,7 @@ def _study_noise(
 
 def read_entries(models: list[str] | None) -> list[Entry]:
     """Return models by name, or from TOML files; the whole line-up by default."""
-    from rankwright.evaluation.lineup import check_names, lineup, read_lineup
+    from rankwright.comparison.entries import check_names, lineup, read_lineup
 
     if not models:
         return lineup()
@@ -196,7 +196,7 @@ def _folds(
 
 
 def _write_report(result: Comparison, path: Path) -> bool:
-    from rankwright.evaluation.report import write_report
+    from rankwright.report.report import write_report
 
     try:
         with doing("Writing the report"):

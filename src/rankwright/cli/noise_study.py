@@ -16,8 +16,8 @@ from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, print_table, read_dataset
 
 if TYPE_CHECKING:
-    from rankwright.evaluation import Fit, NoiseStudy
-    from rankwright.evaluation.noise_study import Callback
+    from rankwright.comparison import Fit, NoiseStudy
+    from rankwright.comparison.noise_study import Callback
 
 
 def noise_study(
@@ -47,9 +47,9 @@ def noise_study(
 
     Run again with the same --out, it does only what is missing.
     """
+    from rankwright.comparison.noise_study import DEFAULT_MODELS
+    from rankwright.comparison.noise_study import noise_study as run
     from rankwright.data.files import write_atomically
-    from rankwright.evaluation.noise_study import DEFAULT_MODELS
-    from rankwright.evaluation.noise_study import noise_study as run
     from rankwright.metrics import parse
 
     parse(metric)  # before the long reading
@@ -92,7 +92,7 @@ def _levels(text: str) -> list[float]:
 
 def draw(study: NoiseStudy, path: Path) -> list[str]:
     """Draw the curves, if the packages for it are there."""
-    from rankwright.evaluation.charts import save_chart
+    from rankwright.report.charts import save_chart
 
     try:
         save_chart(study.chart(), path)

@@ -68,8 +68,8 @@ def path(
             train.X, train.y, train.qid, n_alphas=n_alphas, valid=held_out, metric=quality
         )
     if out is not None:
-        from rankwright.evaluation import path_chart
-        from rankwright.evaluation.charts import save_chart
+        from rankwright.report import path_chart
+        from rankwright.report.charts import save_chart
 
         save_chart(path_chart(points, quality=metric, title=f"{model}, {penalty}"), out)
     names = ("alpha", "n_features", "loss", "valid_loss", "quality")

@@ -13,9 +13,9 @@ from rankwright.cli.train import parse_params
 from rankwright.models import MODELS, make_model
 
 if TYPE_CHECKING:
-    from rankwright.evaluation.lineup import Entry
-    from rankwright.evaluation.search import Space
-    from rankwright.evaluation.tuning import Trial
+    from rankwright.comparison.entries import Entry
+    from rankwright.comparison.space import Space
+    from rankwright.comparison.tune import Trial
 
 
 def tune(
@@ -56,8 +56,8 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Search the parameters of a model by query folds."""
-    from rankwright.evaluation.search import parse_dimension
-    from rankwright.evaluation.tuning import tune as run
+    from rankwright.comparison.space import parse_dimension
+    from rankwright.comparison.tune import tune as run
     from rankwright.metrics import parse
     from rankwright.persistence import save
 
@@ -85,9 +85,9 @@ def tune(
     if out is not None:
         from sklearn.base import clone
 
+        from rankwright.comparison.job import fit
+        from rankwright.comparison.tune import parts
         from rankwright.evaluation.folds import Fold
-        from rankwright.evaluation.job import fit
-        from rankwright.evaluation.tuning import parts
 
         fitted = clone(entry.estimator).set_params(**best.params)
         fit(fitted, Fold("all", *parts(fitted, dataset, seed), dataset), entry.scale)
@@ -107,7 +107,7 @@ def tune(
 
 def _entry(name: str, params: dict[str, Any]) -> Entry:
     """Return an entry of the line-up, or of a model that is not in it."""
-    from rankwright.evaluation.lineup import Entry, known_names, lineup
+    from rankwright.comparison.entries import Entry, known_names, lineup
 
     if name not in known_names():
         if name not in MODELS:

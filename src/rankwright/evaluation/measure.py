@@ -17,7 +17,7 @@ from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
 
-DEFAULT_METRICS = ("ndcg@5", "ndcg@10", "ap", "rr")
+DEFAULT_METRICS = ("ndcg@10", "ndcg@5", "ap", "rr")
 
 
 @dataclass(frozen=True, eq=False)

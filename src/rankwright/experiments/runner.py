@@ -11,16 +11,16 @@ from typing import Any
 
 from rankwright import __version__
 from rankwright.data.files import write_atomically
-from rankwright.evaluation.charts import (
+from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.papers import PAPERS
+from rankwright.experiments.result import Figure, Panel, Result
+from rankwright.report.charts import (
     Series,
     line_chart,
     save_chart,
     scatter_chart,
     small_multiples,
 )
-from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.papers import PAPERS
-from rankwright.experiments.result import Figure, Panel, Result
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from rankwright.metrics.binary import AP, RBP, RR, HitRate, Precision, Recall
 from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.differences import Difference, QueryDifference, explain_difference
 from rankwright.metrics.domination import DominatedError, DominationError
 from rankwright.metrics.err import ERR
-from rankwright.metrics.explain import Difference, QueryDifference, explain_difference
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
 from rankwright.metrics.ordinal import RankAccuracy, RankLoss
 from rankwright.metrics.pairs import KendallTau, PairwiseError

@@ -16,19 +16,19 @@ from typing import TypeAlias
 
 import numpy as np
 
+from rankwright.comparison.entries import Entry, check_names, lineup
+from rankwright.comparison.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
+from rankwright.comparison.result import Comparison, Failure
+from rankwright.comparison.workers import Worker, WorkerError, describe
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
-from rankwright.evaluation.comparison import Comparison, Failure
 from rankwright.evaluation.folds import Fold, split
-from rankwright.evaluation.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
-from rankwright.evaluation.lineup import Entry, check_names, lineup
-from rankwright.evaluation.workers import Worker, WorkerError, describe
+from rankwright.evaluation.measure import DEFAULT_METRICS
 from rankwright.exceptions import DataError
 from rankwright.metrics.metric import Metric, per_query_of_all
 from rankwright.metrics.parsing import parse
 from rankwright.threads import n_threads
 
-DEFAULT_METRICS = ("ndcg@10", "ndcg@5", "ap", "rr")
 DEFAULT_TRIALS = 8
 # The slowest first, so that no process is left alone with them at the end.
 _ORDER = {"trees": 0, "": 1, "linear": 2, "online": 3, "baseline": 4}

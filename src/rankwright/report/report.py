@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rankwright.comparison.result import Comparison, Standing, query_ids
 from rankwright.data.files import PathLike, write_atomically
-from rankwright.evaluation.comparison import Comparison, Standing, query_ids
 from rankwright.evaluation.folds import Fold
 
 MOST_RANKS = 100  # documents of a list that are kept
@@ -40,7 +40,7 @@ def write_report(comparison: Comparison, path: PathLike, title: str = "") -> Non
 
 def report_html(comparison: Comparison, title: str = "") -> str:
     """Return the page as text; see :func:`write_report`."""
-    page = resources.files("rankwright.evaluation") / "page"
+    page = resources.files("rankwright.report") / "page"
     parts = {name: (page / name).read_text() for name in ("report.css", "report.js")}
     data = json.dumps(payload(comparison), separators=(",", ":"), allow_nan=False)
     packed = base64.b64encode(gzip.compress(data.encode(), 9, mtime=0)).decode()

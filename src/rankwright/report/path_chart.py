@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankwright.evaluation.charts import Series, line_chart, small_multiples
+from rankwright.report.charts import Series, line_chart, small_multiples
 
 if TYPE_CHECKING:
     from rankwright.linear import PathPoint
@@ -27,7 +27,7 @@ def path_chart(points: Sequence[PathPoint], *, quality: str = "NDCG@10", title: 
     Returns
     -------
     Altair chart
-        Save it with :func:`rankwright.evaluation.charts.save_chart`.
+        Save it with :func:`rankwright.report.charts.save_chart`.
     """
     alphas = [point.alpha for point in points]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
-from rankwright.evaluation.search import Choice, Range, Space, parse_space
 from rankwright.exceptions import DataError
 from rankwright.models import make_model
 

@@ -21,11 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from rankwright import __version__
+from rankwright.comparison.entries import Entry
+from rankwright.comparison.space import draw
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
 from rankwright.evaluation.folds import Fold
-from rankwright.evaluation.lineup import Entry
-from rankwright.evaluation.search import draw
 from rankwright.metrics.metric import mean_of_queries
 from rankwright.metrics.parsing import parse
 

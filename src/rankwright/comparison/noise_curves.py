@@ -10,6 +10,7 @@ import csv
 import io
 import math
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from rankwright.data.corruptions import Corruption
@@ -118,29 +119,9 @@ class NoiseStudy:
         return out.getvalue()
 
     def chart(self) -> Any:
-        """Draw the metric against the level, and below it the differences; needs the extra report.
-
-        The result goes to :func:`rankwright.evaluation.charts.save_chart`.
-        """
-        from rankwright.evaluation.charts import Series, line_chart, small_multiples
-
-        # Bands only below: trials differ more than models do, and the differences are paired.
-        curves = {m: Series(self.levels, self.curve(m)[0]) for m in self.models}
-        title = f"{self.metric} on test queries"
-        panels = {
-            title: line_chart(curves, x=self.corruption.level, y=str(self.metric), points=True)
-        }
-        if len(self.models) > 1:
-            # The first model is its own zero line, so that both panels have the same colours.
-            below = {self.models[0]: Series(self.levels, [0.0] * len(self.levels))}
-            for other in self.models[1:]:
-                rows = [d for d in self.differences() if d.b == other]
-                columns = zip(*((d.mean, d.low, d.high) for d in rows), strict=True)
-                below[other] = Series(self.levels, *columns)
-            panels[f"{self.models[0]} minus the others"] = line_chart(
-                below, x=self.corruption.level, y="difference", points=True, height=180
-            )
-        return small_multiples(panels, columns=1)
+        """Draw the study, see :func:`rankwright.report.noise_chart`; needs the extra report."""
+        # The room upstairs, which imports this one.
+        return import_module("rankwright.report").noise_chart(self)
 
 
 def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:

@@ -21,12 +21,12 @@ from typing import IO, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from rankwright import __version__
+from rankwright.comparison.entries import Entry
+from rankwright.comparison.job import fit, jsonable, one_thread, takes_valid
+from rankwright.comparison.space import Choice, Range, Space, draw
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.evaluation.folds import Fold
-from rankwright.evaluation.job import fit, jsonable, one_thread, takes_valid
-from rankwright.evaluation.lineup import Entry
-from rankwright.evaluation.search import Choice, Range, Space, draw
 from rankwright.exceptions import DataError
 from rankwright.metrics.metric import mean_of_queries
 from rankwright.metrics.parsing import parse
@@ -138,7 +138,7 @@ def tune(
     Examples
     --------
     >>> import rankwright as rw
-    >>> from rankwright.evaluation import Range, tune
+    >>> from rankwright.comparison import Range, tune
     >>> ds = rw.data.make_mslr_like(n_queries=40, n_features=10, mean_docs=15)
     >>> ranker = rw.LinearRanker("listnet", standardize=True)
     >>> study = tune(ranker, ds, {"alpha": Range(1e-4, 10.0, log=True)}, n_trials=5)
@@ -189,7 +189,7 @@ def _try(
 ) -> Trial:
     from sklearn.base import clone
 
-    from rankwright.evaluation.workers import describe
+    from rankwright.comparison.workers import describe
 
     begin = time.perf_counter()
     model = clone(entry.estimator)

@@ -14,22 +14,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rankwright.data.corruptions import Corruption, LabelNoise, find_corruption
-from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike
-from rankwright.data.noise import label_noise_up_to
-from rankwright.data.streams import check_seed
-from rankwright.evaluation.folds import Fold
-from rankwright.evaluation.job import fit
-from rankwright.evaluation.lineup import Entry, check_names, lineup
-from rankwright.evaluation.noise_record import (
+from rankwright.comparison.entries import Entry, check_names, lineup
+from rankwright.comparison.job import fit
+from rankwright.comparison.noise_curves import NoiseStudy
+from rankwright.comparison.noise_record import (
     Fit,
     Record,
     describe,
     fingerprint,
     key_of,
 )
-from rankwright.evaluation.noise_results import NoiseStudy
+from rankwright.data.corruptions import Corruption, LabelNoise, find_corruption
+from rankwright.data.dataset import Dataset
+from rankwright.data.files import PathLike
+from rankwright.data.noise import label_noise_up_to
+from rankwright.data.streams import check_seed
+from rankwright.evaluation.folds import Fold
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.parsing import parse
 

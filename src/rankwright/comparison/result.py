@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from rankwright import __version__
+from rankwright.comparison.entries import Entry
+from rankwright.comparison.job import Outcome
+from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.data.files import PathLike, write_atomically
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.folds import Fold
-from rankwright.evaluation.job import Outcome
-from rankwright.evaluation.lineup import Entry
-from rankwright.evaluation.noise_results import NoiseStudy
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 from rankwright.metrics.metric import mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from rankwright.comparison.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
 from rankwright.evaluation.folds import Fold
-from rankwright.evaluation.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
 from rankwright.processes import start_python
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwright.comparison.entries import Entry
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, write_atomically
-from rankwright.evaluation.lineup import Entry
 from rankwright.exceptions import DataError
 
 _COLUMNS = ["noise", "level", "trial", "model", "metric", "value", "seconds", "key"]

@@ -1,0 +1,30 @@
+"""Rankers side by side: compared, tuned, and tried on data that gets worse."""
+
+from rankwright.comparison.compare import Event, compare
+from rankwright.comparison.entries import Entry, lineup, read_lineup
+from rankwright.comparison.noise_curves import Difference, NoiseStudy
+from rankwright.comparison.noise_record import Fit
+from rankwright.comparison.noise_study import noise_study
+from rankwright.comparison.result import Comparison, Failure, Standing
+from rankwright.comparison.space import Choice, Range
+from rankwright.comparison.tune import Study, Trial, tune
+
+__all__ = [
+    "Choice",
+    "Comparison",
+    "Difference",
+    "Entry",
+    "Event",
+    "Failure",
+    "Fit",
+    "NoiseStudy",
+    "Range",
+    "Standing",
+    "Study",
+    "Trial",
+    "compare",
+    "lineup",
+    "noise_study",
+    "read_lineup",
+    "tune",
+]
