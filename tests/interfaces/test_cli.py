@@ -419,8 +419,8 @@ def test_evaluate_prints_a_plain_table_when_piped(run: Cli, files: Path) -> None
     low = 1 / np.log2(3)
     assert out.splitlines() == [
         "metric   mean    95 % interval     queries",
-        f"ndcg@5   {ndcg:.4f}  [{low:.4f}, 1.0000]  2",
         f"ndcg@10  {ndcg:.4f}  [{low:.4f}, 1.0000]  2",
+        f"ndcg@5   {ndcg:.4f}  [{low:.4f}, 1.0000]  2",
         "ap       0.7500  [0.5000, 1.0000]  2",
         "rr       0.7500  [0.5000, 1.0000]  2",
     ]
