@@ -386,7 +386,7 @@ def test_a_function_as_margin_is_not_saved(tmp_path: Any) -> None:
         ({"n_induced": 0}, "n_induced must be a positive integer or None, but is 0."),
         ({"min_decrease": -0.1}, "min_decrease must lie from 0 to below 1, but is -0.1."),
         ({"min_decrease": 1.0}, "min_decrease must lie from 0 to below 1, but is 1.0."),
-        ({"max_updates": -1}, "max_updates must be at least 0 or None, but is -1."),
+        ({"max_updates": -1}, "max_updates must be an integer of at least 0 or None, but is -1."),
         ({"layers": 1}, "layers must be at least 2, or cut points, but is 1."),
         ({"layers": [2, 1]}, "layers must be increasing finite numbers, but is [2, 1]."),
         ({"layers": "many"}, "layers must be increasing finite numbers, but is 'many'."),

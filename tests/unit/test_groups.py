@@ -75,6 +75,16 @@ def test_keys_are_of_the_ids_or_else_of_the_positions() -> None:
     np.testing.assert_array_equal(named.keys, hash_ids(np.array([1, 0])))
 
 
+def test_names_are_the_ids_or_else_the_positions() -> None:
+    indptr = np.array([0, 2, 3])
+    assert Groups(indptr, np.array(["b", "a"])).names.tolist() == ["b", "a"]
+    assert Groups(indptr).names.tolist() == [0, 1]
+
+
+def test_positions_count_from_0_in_every_query() -> None:
+    assert Groups(np.array([0, 3, 3, 5])).positions().tolist() == [0, 1, 2, 0, 1]
+
+
 def test_adjacent_ids_make_groups() -> None:
     groups = Groups.from_qid(["b", "b", "a"])
     assert groups.indptr.tolist() == [0, 2, 3]

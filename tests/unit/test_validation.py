@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwright.data.validation import (
+    check_count,
     check_doc_ids,
     check_names,
     check_qid,
@@ -315,6 +316,25 @@ def test_feature_names_become_distinct_strings() -> None:
         ValueError, match=exactly("feature_names must be distinct, but 'b' occurs twice.")
     ):
         check_names(["a", "b", "b"], 3)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, True, "1", None, np.array([1, 2])], ids=repr)
+def test_a_count_is_a_positive_integer(value: Any) -> None:
+    check_count("k", 1)
+    check_count("k", np.int32(7))
+    with pytest.raises(ValueError, match=r"^k must be a positive integer, but is .*\.$"):
+        check_count("k", value)
+
+
+def test_a_count_may_have_another_least_value_or_be_left_out() -> None:
+    check_count("n_folds", 2, 2)
+    with pytest.raises(ValueError, match=r"^n_folds must be an integer of at least 2, but is 1\.$"):
+        check_count("n_folds", 1, 2)
+    check_count("limit", None, 0, optional=True)
+    check_count("limit", 0, 0, optional=True)
+    text = r"^limit must be an integer of at least 0 or None, but is -1\.$"
+    with pytest.raises(ValueError, match=text):
+        check_count("limit", -1, 0, optional=True)
 
 
 def test_there_must_be_a_row() -> None:

@@ -191,8 +191,7 @@ class PositionBased(ClickModel):
 
     def draw(self, attraction: Floats, uniform: Floats, lists: Groups) -> tuple[Bools, Floats]:
         """Draw each click by itself."""
-        start = np.repeat(lists.indptr[:-1], lists.sizes)
-        theta = self.theta(np.arange(lists.n_rows) - start + 1)
+        theta = self.theta(lists.positions() + 1)
         return uniform < theta * attraction, theta
 
 

@@ -17,7 +17,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, write_atomically
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.streams import check_seed, shuffled_rows, uniforms
-from rankwright.data.validation import Floats, check_scores
+from rankwright.data.validation import Floats, check_count, check_scores
 
 # Names of the streams of one seed.
 _SHUFFLE, _CLICK = 10, 11
@@ -58,8 +58,7 @@ class ClickLog:
     @property
     def rank(self) -> Ints:
         """Rank of each shown document, from 1."""
-        start = np.repeat(self.lists.indptr[:-1], self.lists.sizes)
-        ranks: Ints = np.arange(len(self.rows)) - start + 1
+        ranks: Ints = self.lists.positions() + 1
         return ranks
 
     def impressions(self) -> Dataset:
@@ -71,7 +70,7 @@ class ClickLog:
         return Dataset.from_checked(
             self.dataset.X[self.rows],
             self.clicked.astype(np.float64),
-            np.repeat(_ids(self.lists), self.lists.sizes),
+            np.repeat(self.lists.names, self.lists.sizes),
             self.dataset.feature_names,
             None if docs is None else docs[self.rows],
         )
@@ -106,7 +105,7 @@ class ClickLog:
         Tab-separated. ``impression`` counts from 0 within the query; ``row`` is the document's
         row in the input of the data set, from 0.
         """
-        ids = _ids(self.dataset.groups)
+        ids = self.dataset.groups.names
         first = np.searchsorted(self.query, self.query)
         number = np.arange(self.n_impressions) - first
         of_row = np.repeat(np.arange(self.n_impressions), self.lists.sizes)
@@ -168,15 +167,14 @@ def simulate_clicks(
     seed = check_seed(random_state)
     model = Cascade() if model is None else model
     for name, value in (("impressions", impressions), ("top", 1 if top is None else top)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, but is {value!r}.")
+        check_count(name, value)
     cut = isinstance(model, Cascade) if cut is None else cut
     groups, query = dataset.groups, dataset.groups.query_of_rows()
     attraction = model.attraction(dataset.y)
     ranked = None
     if scores is not None:
         ranked = np.lexsort((-check_scores(scores, dataset.n_docs), query))
-    place = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
+    place = groups.positions()
     inside = None if top is None else place < top
     shown = groups if top is None else _with_sizes(np.minimum(groups.sizes, top))
 
@@ -224,13 +222,9 @@ def _with_sizes(sizes: Ints) -> Groups:
     return Groups(np.append(0, np.cumsum(sizes)))
 
 
-def _ids(groups: Groups) -> NDArray[Any]:
-    return np.arange(groups.n_queries) if groups.ids is None else groups.ids
-
-
 def _impression_ids(groups: Groups, n: int) -> NDArray[Any]:
     """Name the impressions: n * qid, n * qid + 1, ... for integers, else qid.0, qid.1, ..."""
-    ids = _ids(groups)
+    ids = groups.names
     if ids.dtype.kind in "iu" and max(-int(ids.min()), int(ids.max())) < 2**62 // n:
         numbers: Ints = (ids[:, None] * n + np.arange(n)).ravel()
         return numbers

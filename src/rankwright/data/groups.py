@@ -91,14 +91,23 @@ class Groups:
         """Number of rows of each query."""
         return np.diff(self.indptr)
 
+    @property
+    def names(self) -> NDArray[Any]:
+        """The ids, or the positions of queries that have none."""
+        return np.arange(self.n_queries) if self.ids is None else self.ids
+
     @cached_property
     def keys(self) -> Keys:
         """A stable 64-bit hash of each query's id, for seeding; it does not depend on row order."""
-        return hash_ids(np.arange(self.n_queries) if self.ids is None else self.ids)
+        return hash_ids(self.names)
 
     def query_of_rows(self) -> Ints:
         """Return the position of each row's query."""
         return np.repeat(np.arange(self.n_queries), self.sizes)
+
+    def positions(self) -> Ints:
+        """Return the position of each row within its query, from 0."""
+        return np.arange(self.n_rows) - np.repeat(self.indptr[:-1], self.sizes)
 
     def rows_of(self, queries: Ints) -> Ints:
         """Return the rows of some queries, one query after the other."""

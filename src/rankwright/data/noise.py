@@ -114,7 +114,7 @@ def augment(dataset: Dataset, share: float, random_state: int = 0) -> Dataset:
     lacking = np.flatnonzero(extra > groups.n_rows - groups.sizes)
     if len(lacking):
         query = int(lacking[0])
-        name = query if groups.ids is None else groups.ids[query]
+        name = groups.names[query]
         raise ValueError(
             f"a query of {groups.sizes[query]} documents (qid {name}) needs {extra[query]} "
             f"documents of other queries, but there are {groups.n_rows - groups.sizes[query]}. "
@@ -131,9 +131,8 @@ def augment(dataset: Dataset, share: float, random_state: int = 0) -> Dataset:
     rows[~is_own] = drawn
     y = np.where(is_own, dataset.y[rows], 0.0)
     docs = None if dataset.doc_ids is None else dataset.doc_ids[rows]
-    ids = np.arange(groups.n_queries) if groups.ids is None else groups.ids
     return Dataset.from_checked(
-        dataset.X[rows], y, np.repeat(ids, sizes), dataset.feature_names, docs
+        dataset.X[rows], y, np.repeat(groups.names, sizes), dataset.feature_names, docs
     )
 
 
@@ -173,7 +172,7 @@ def _choose(groups: Groups, share: float, seed: int) -> NDArray[np.bool_]:
     """Choose a share of each query's documents."""
     counts = np.minimum(_counts(groups, share, seed), groups.sizes)
     order = shuffled_rows(groups, seed, _CHOICE)
-    place = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
+    place = groups.positions()
     chosen = np.zeros(groups.n_rows, dtype=bool)
     chosen[order] = place < np.repeat(counts, groups.sizes)
     return chosen

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Ints, gather
-from rankwright.data.validation import check_qid, check_scores
+from rankwright.data.validation import check_count, check_qid, check_scores
 
 
 def rank(scores: ArrayLike, qid: ArrayLike | None = None) -> Ints:
@@ -42,8 +42,7 @@ def top_k(scores: ArrayLike, qid: ArrayLike | None = None, k: int = 10) -> Ints:
     >>> top_k([0.1, 0.7, 0.9, 0.4], qid=["a", "b", "a", "b"], k=1)
     array([2, 1])
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k must be a positive integer, but is {k!r}.")
+    check_count("k", k)
     order, starts = _sorted_rows(scores, qid)
     return order[np.arange(len(order)) - starts < k]
 

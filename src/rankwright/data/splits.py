@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.streams import check_seed, stream_keys
+from rankwright.data.validation import check_count
 
 
 def shuffled_queries(groups: Groups, random_state: int) -> Ints:
@@ -41,8 +42,7 @@ def split_queries(groups: Groups, shares: Sequence[float], random_state: int) ->
 
 def fold_queries(groups: Groups, n_folds: int, random_state: int) -> list[Ints]:
     """Cut the queries into folds whose sizes differ by at most one."""
-    if isinstance(n_folds, bool) or not isinstance(n_folds, int | np.integer) or n_folds < 2:
-        raise ValueError(f"n_folds must be an integer of at least 2, but is {n_folds!r}.")
+    check_count("n_folds", n_folds, 2)
     if groups.n_queries < n_folds:
         raise ValueError(f"{n_folds} folds need as many queries, but there are {groups.n_queries}.")
     return [

@@ -52,7 +52,7 @@ def query_uniforms(groups: Groups, *path: int) -> Floats:
 
 
 def _row_bits(groups: Groups, *path: int) -> Keys:
-    position = np.arange(groups.n_rows) - np.repeat(groups.indptr[:-1], groups.sizes)
+    position = groups.positions()
     return mix(np.repeat(stream_keys(groups, *path), groups.sizes) + position.astype(np.uint64))
 
 

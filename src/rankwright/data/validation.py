@@ -18,6 +18,17 @@ Floats: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = Any  # ndarray or scipy.sparse.csr_array, float32 or float64
 
 
+def check_count(name: str, value: Any, least: int = 1, *, optional: bool = False) -> None:
+    """Raise unless a parameter is an integer of at least ``least``, or None if that is allowed."""
+    if optional and value is None:
+        return
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        what = "a positive integer" if least == 1 else f"an integer of at least {least}"
+        none = " or None" if optional else ""
+        raise ValueError(f"{name} must be {what}{none}, but is {value!r}.")
+
+
 def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
     """Return features as a C-ordered array or CSR array of float32 or float64.
 

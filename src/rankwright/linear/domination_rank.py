@@ -245,7 +245,7 @@ def keep_negatives(layer: Floats, groups: Groups, share: float, seed: int) -> In
     lowest = np.full(groups.n_queries, np.inf)
     np.minimum.at(lowest, query, layer)
     negative = np.flatnonzero(layer == lowest[query])
-    position = (np.arange(groups.n_rows) - groups.indptr[:-1][query])[negative]
+    position = groups.positions()[negative]
     drawn = mix(combine(seed, groups.keys)[query[negative]] ^ mix(position))
     order = np.lexsort((drawn, query[negative]))
     sizes = np.bincount(query[negative], minlength=groups.n_queries)

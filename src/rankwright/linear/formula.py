@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rankwright.data.validation import check_count
+
 
 def feature_names(model: Any) -> list[str]:
     """Return the names of a fitted model's features; ``x0``, ``x1``, ... if it knows none."""
@@ -63,8 +65,7 @@ def formula(model: Any, *, digits: int = 6) -> str:
       + 2.55 * title
       + 0.611 * age
     """
-    if digits < 1:
-        raise ValueError(f"digits must be a positive integer, but is {digits!r}.")
+    check_count("digits", digits)
     terms = strongest_features(model, None)
     if not terms:
         return "score = 0"

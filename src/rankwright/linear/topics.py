@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import combine, mix
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats, Matrix, check_count
 from rankwright.estimator import check_features, check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.linear.domination_rank import DominationRank
@@ -237,10 +237,7 @@ class TopicRankers(BaseEstimator):
             raise ValueError(f"select_by must be 'ap' or 'loss', but is {self.select_by!r}.")
         if not 0 < self.valid_share < 1:
             raise ValueError(f"valid_share must lie between 0 and 1, but is {self.valid_share!r}.")
-        if self.n_tuned is not None and self.n_tuned < 1:
-            raise ValueError(
-                f"n_tuned must be a positive integer or None, but is {self.n_tuned!r}."
-            )
+        check_count("n_tuned", self.n_tuned, optional=True)
         known = DominationRank().get_params()
         for name in [*(self.params or {}), *(self.grid or {})]:
             if name not in known:

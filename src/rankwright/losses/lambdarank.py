@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, SupportsIndex
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_count
 from rankwright.losses.loss import check_gain_labels, check_query_data
 from rankwright.metrics.dcg import DCG
 from rankwright.threads import n_threads
@@ -64,9 +64,7 @@ class LambdaRank:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.sigma) and self.sigma > 0):
             raise ValueError(f"sigma must be a positive number, but is {self.sigma!r}.")
-        whole = isinstance(self.k, SupportsIndex) and not isinstance(self.k, bool)
-        if not whole or self.k < 1:
-            raise ValueError(f"k must be a positive integer, but is {self.k!r}.")
+        check_count("k", self.k)
 
     def grad_and_hess(
         self,

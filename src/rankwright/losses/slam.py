@@ -119,7 +119,7 @@ class SLAM(Loss):
             return v
         order = np.lexsort((-y, groups.query_of_rows()))
         sizes = groups.sizes
-        rank = np.arange(len(y)) - np.repeat(groups.indptr[:-1], sizes) + 1
+        rank = groups.positions() + 1
         m = np.repeat(sizes, sizes)
         v = np.empty_like(y)
         if self.metric.startswith("map"):

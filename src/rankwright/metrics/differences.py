@@ -121,7 +121,7 @@ def explain_difference(
     gap[skipped_a != skipped_b] = np.inf
     moved = np.flatnonzero(gap > 1e-12)
     worst = moved[np.argsort(-gap[moved], kind="stable")][:most]
-    ids = np.arange(groups.n_queries) if groups.ids is None else groups.ids
+    ids = groups.names
     listed = tuple(
         QueryDifference(
             ids[q].item(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_count
 from rankwright.losses.domination import PreparedDomination
 from rankwright.solvers.coordinate_descent import Step, _descent, _margins
 from rankwright.solvers.solution import Callback, Objective, Progress, Solution
@@ -83,12 +83,10 @@ def feature_induction(
     callback : callable, optional
         Called with :class:`Progress` after each sweep.
     """
-    if n_induced is not None and n_induced < 1:
-        raise ValueError(f"n_induced must be a positive integer or None, but is {n_induced!r}.")
+    check_count("n_induced", n_induced, optional=True)
     if not 0 <= min_decrease < 1:
         raise ValueError(f"min_decrease must lie from 0 to below 1, but is {min_decrease!r}.")
-    if max_updates is not None and max_updates < 0:
-        raise ValueError(f"max_updates must be at least 0 or None, but is {max_updates!r}.")
+    check_count("max_updates", max_updates, 0, optional=True)
     run = _Run(objective, start, step, tol, min_decrease, max_iter, max_updates, callback)
     stop = ""
     while not stop:

@@ -168,7 +168,7 @@ def certificate(
     if bound is None:
         raise ValueError(f"loss must have a bound to be certified, but {loss!r} has none.")
     labels, values, groups = check_query_data(scores, y, groups)
-    ids = np.arange(groups.n_queries) if groups.ids is None else groups.ids
+    ids = groups.names
     return Certificate(
         loss,
         bound,
