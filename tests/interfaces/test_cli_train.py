@@ -35,6 +35,25 @@ def test_the_same_model_as_python(data: Path, run: Cli) -> None:
     np.testing.assert_array_equal([float(line) for line in out.split()], ranker.predict(ds.X))
 
 
+def test_scores_are_in_the_order_of_the_lines(run: Cli, tmp_path: Path) -> None:
+    # The documents of a query lie apart: evaluate, too, takes scores in the order of the lines.
+    made = rw.data.make_mslr_like(n_queries=12, n_features=5, mean_docs=8)
+    rows = np.random.default_rng(0).permutation(made.n_docs)
+    whole = rw.Dataset(made.X[rows], made.y[rows], made.qid[rows])
+    rw.write_letor(whole, tmp_path / "scattered.txt")
+    assert run("train", "scattered.txt", "-o", "model.rw", "--alpha", 0.1)[0] == 0
+    code, _, _ = run("predict", "model.rw", "scattered.txt", "-o", "scores.txt")
+    assert code == 0
+    scores = [float(line) for line in (tmp_path / "scores.txt").read_text().split()]
+    ranker = rw.load(tmp_path / "model.rw")
+    np.testing.assert_allclose(scores, ranker.predict(made.X[rows]), rtol=1e-6)
+    code, out, _ = run("evaluate", "scattered.txt", "scores.txt", "--json")
+    assert code == 0
+    found = json.loads(out)["metrics"]
+    for name, mean in rw.evaluate(ranker, rw.read(tmp_path / "scattered.txt")).items():
+        assert found[name]["mean"] == mean
+
+
 def test_one_line_about_the_fit(data: Path, run: Cli) -> None:
     model = data.with_name("model.rw")
     code, out, _ = run("train", data, "-o", model, "--no-standardize", "--penalty", "none")

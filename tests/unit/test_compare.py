@@ -264,6 +264,16 @@ def test_a_metric_where_lower_is_better(data: rw.Dataset) -> None:
     assert result.pairs[0].wins > result.pairs[0].losses
 
 
+def test_the_search_takes_the_smallest_error(data: rw.Dataset) -> None:
+    entry = Entry("mine", rw.LinearRanker("listnet"), {"alpha": Choice((1e-3, 1.0, 100.0))})
+    result = compare(data, [entry], metrics=["pairwise_error"], n_trials=4)
+    facts = result.outcomes["mine", "split"].facts
+    values = [trial["valid"] for trial in facts["trials"]]
+    assert min(values) < max(values)
+    assert facts["trial"] == int(np.argmin(values))
+    assert facts["valid"] == min(values)
+
+
 def test_folds_are_pooled(data: rw.Dataset) -> None:
     folds = rotate(data, 3)
     result = compare(folds, ["random", "best-feature"], n_trials=1)
@@ -301,6 +311,50 @@ def test_the_same_on_any_number_of_processes(
     events.clear()
     compare(data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append)
     assert [e.kind for e in events] == ["trial", "done"]
+
+
+def swapped(data: rw.Dataset) -> rw.Dataset:
+    """Return the same queries and features with two labels exchanged."""
+    y = data.y.copy()
+    first = int(np.flatnonzero(y != y[0])[0])
+    y[[0, first]] = y[[first, 0]]
+    return data.with_labels(y)
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "trials": {"n_trials": 3},
+    "seed of the draws": {"random_state": 1},
+    "metric": {"metrics": ["ap"]},
+    "parameter": {"alpha": 0.02},
+    "space": {"high": 0.8},
+    "labels": {"labels": "swapped"},
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_only_what_was_done_in_the_same_way_is_kept(
+    what: str, data: rw.Dataset, tmp_path: Path
+) -> None:
+    (fold,) = split(data)
+
+    def go(folder: Path, *, alpha: float = 0.01, high: float = 0.9, labels: str = "", **options: Any
+    ) -> tuple[rw.Comparison, Event]:  # fmt: skip
+        ranker = rw.LinearRanker("listnet", "elasticnet", alpha)
+        entry = Entry("mine", ranker, {"l1_ratio": Range(0.1, high)})
+        train = swapped(fold.train) if labels else fold.train
+        events: list[Event] = []
+        options = {"n_trials": 2, "metrics": ["ndcg@10"], **options}
+        folds = [Fold("split", train, fold.valid, fold.test)]
+        result = compare(folds, [entry], folder=folder, callback=events.append, **options)
+        return result, events[-1]
+
+    go(tmp_path / "out")
+    result, event = go(tmp_path / "out", **CHANGES[what])
+    assert event.kind == ("kept" if what == "nothing" else "done")
+    fresh, _ = go(tmp_path / "fresh", **CHANGES[what])
+    assert result.models_csv() == fresh.models_csv()
+    assert result.per_query_csv() == fresh.per_query_csv()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -140,7 +140,17 @@ def test_the_interval_is_the_bootstrap_of_the_queries() -> None:
 
 def test_the_default_metrics_are_four() -> None:
     ds, scores = data()
-    assert list(rw.evaluate(scores, ds)) == ["ndcg@5", "ndcg@10", "ap", "rr"]
+    assert list(rw.evaluate(scores, ds)) == ["ndcg@10", "ndcg@5", "ap", "rr"]
+
+
+@pytest.mark.parametrize("names", [["ndcg@2", "ndcg@5"], ["precision@1", "ndcg@3", "rr@6"]])
+def test_cutoffs_side_by_side_are_what_each_is_alone(names: list[str]) -> None:
+    # Documents are sorted once for all: as deep as the deepest cutoff needs.
+    ds, scores = data()
+    together = rw.evaluate(scores, ds, names)
+    alone = [rw.evaluate(scores, ds, name)[name] for name in names]
+    assert [together[name] for name in names] == alone
+    assert len(set(alone)) == len(alone)
 
 
 def test_one_metric_may_come_alone() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
 from rankwright.evaluation import explain, permutation_importance
-from rankwright.metrics import NDCG, DominationError
+from rankwright.metrics import NDCG, DominationError, PairwiseError
 
 DATA = make_mslr_like(n_queries=60, n_features=9, mean_docs=20, random_state=2)
 LINEAR = rw.LinearRanker("listnet", standardize=True).fit(DATA.X, DATA.y, DATA.qid)
@@ -161,8 +161,12 @@ def re_line(text: str, n: int) -> str:
 
 
 def test_less_may_be_better() -> None:
-    found = permutation_importance(LINEAR, DATA, DominationError(), n_repeats=2)
-    assert found.mean.max() > 0
+    X, qid = np.random.default_rng(0).normal(size=(200, 1)), np.repeat(np.arange(20), 10)
+    data = Dataset(X, (X[:, 0] > 0).astype(float), qid)
+    for metric in (DominationError(), PairwiseError()):
+        found = permutation_importance(Fixed(1.0), data, metric, n_repeats=2)
+        assert found.value == 0.0  # nothing is wrong, and then something is
+        assert (found.drops > 0).all()
 
 
 def test_it_depends_on_the_seed_only() -> None:

@@ -51,6 +51,12 @@ def test_many_queries_agree_with_scipy() -> None:
     assert t_test(a - b) == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-10)
 
 
+@pytest.mark.parametrize("n_resamples", [1, 99, 10_000])
+def test_p_is_never_zero(n_resamples: int) -> None:
+    # Of 2^40 sign patterns only two are as extreme as the one seen: the sample has none of them.
+    assert randomization_test([np.ones(40)], n_resamples=n_resamples)[0] == 1 / (n_resamples + 1)
+
+
 def test_under_the_null_hypothesis_p_values_are_uniform() -> None:
     rng = np.random.default_rng(0)
     p = randomization_test([rng.normal(size=40) for _ in range(400)], n_resamples=999)
