@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright import __version__, losses
-from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.files import PathLike
+from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
 from rankwright.metrics import METRICS, parse

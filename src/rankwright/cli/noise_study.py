@@ -49,7 +49,7 @@ def noise_study(
     """
     from rankwright.comparison.noise_study import DEFAULT_MODELS
     from rankwright.comparison.noise_study import noise_study as run
-    from rankwright.data.files import write_atomically
+    from rankwright.data.writing import write_atomically
     from rankwright.metrics import parse
 
     parse(metric)  # before the long reading

@@ -20,7 +20,7 @@ def predict(
     jobs: Jobs = None,
 ) -> None:
     """Write one score a line, in the order of the data."""
-    from rankwright.data.files import write_atomically
+    from rankwright.data.writing import write_atomically
     from rankwright.exceptions import DataError
     from rankwright.persistence import load
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from rankwright.comparison.entries import Entry
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.files import PathLike
+from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
 
 _COLUMNS = ["noise", "level", "trial", "model", "metric", "value", "seconds", "key"]

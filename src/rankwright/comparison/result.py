@@ -20,8 +20,9 @@ from rankwright import __version__
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.job import Outcome
 from rankwright.comparison.noise_curves import NoiseStudy
-from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
+from rankwright.data.writing import write_atomically
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.significance import PairedComparison, compare_pairs

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.click_models import Bools, Cascade, ClickModel
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.files import PathLike
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.streams import check_seed, shuffled_rows, uniforms
 from rankwright.data.validation import Floats, check_count, check_scores
+from rankwright.data.writing import write_atomically
 
 # Names of the streams of one seed.
 _SHUFFLE, _CLICK = 10, 11

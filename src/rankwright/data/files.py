@@ -1,4 +1,4 @@
-"""Opening files: compression by content, standard input and output, and all-or-nothing writing."""
+"""Opening files: compression by content, and standard input."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import gzip
 import io
 import mmap
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import zstandard
@@ -149,44 +148,3 @@ def _line_blocks(stream: BinaryIO, block_bytes: int) -> Iterator[Bytes]:
         rest = block[end:]
     if rest:
         yield np.frombuffer(rest, dtype=np.uint8)
-
-
-@contextlib.contextmanager
-def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a file (or ``-``) for writing; it appears under its name only when it is complete.
-
-    ``.gz`` and ``.zst`` names are compressed, without a time stamp, so that equal data gives equal
-    files. What is no file, such as ``/dev/null`` or a pipe, is written to as it is.
-    """
-    if os.fspath(path) == STANDARD:
-        # Unbuffered, standard output would be raw and might write only a part of what it is given.
-        out_stream = sys.stdout.buffer
-        if isinstance(out_stream, io.RawIOBase):
-            out_stream = io.BufferedWriter(out_stream)
-        yield out_stream
-        out_stream.flush()
-        return
-    target = Path(path)
-    in_place = target.exists() and not target.is_file()
-    place = target if in_place else target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        raw = open(place, "wb" if in_place else "xb")  # noqa: SIM115 (closed below)
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror}.", path=path) from None
-    try:
-        with raw, contextlib.ExitStack() as stack:
-            out: Any = raw
-            if target.suffix.lower() == ".gz":
-                out = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0))
-            elif target.suffix.lower() == ".zst":
-                out = stack.enter_context(
-                    zstandard.ZstdCompressor(level=6).stream_writer(raw, closefd=False)
-                )
-            yield out
-        if not in_place:
-            os.replace(place, target)
-    except BaseException:
-        if not in_place:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(place)
-        raise

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, open_binary, suffix, write_atomically
+from rankwright.data.files import PathLike, open_binary, suffix
 from rankwright.data.validation import (
     check_doc_ids,
     check_names,
@@ -19,6 +19,7 @@ from rankwright.data.validation import (
     check_y,
     require_rows,
 )
+from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
 
 SUFFIXES = (".parquet", ".csv")

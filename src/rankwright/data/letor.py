@@ -28,11 +28,11 @@ from rankwright.data.files import (
     PathLike,
     display_name,
     text_blocks,
-    write_atomically,
 )
 from rankwright.data.groups import Ints, run_starts
 from rankwright.data.letor_text import Block, LetorFormat, Rows, Survey, parse
 from rankwright.data.validation import require_rows
+from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.threads import n_threads
 

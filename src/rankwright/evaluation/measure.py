@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, suffix, write_atomically
+from rankwright.data.files import PathLike, suffix
 from rankwright.data.validation import Floats
+from rankwright.data.writing import write_atomically
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rankwright import __version__
-from rankwright.data.files import write_atomically
+from rankwright.data.writing import write_atomically
 from rankwright.experiments.result import Result
 
 Scale = Literal["quick", "full"]

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rankwright.data.files import write_atomically
+from rankwright.data.writing import write_atomically
 
 BEGIN, END = "<!-- reproduce: begin -->", "<!-- reproduce: end -->"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwright import __version__
-from rankwright.data.files import write_atomically
+from rankwright.data.writing import write_atomically
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.papers import PAPERS
 from rankwright.experiments.result import Figure, Panel, Result

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwright.data.files import PathLike, suffix, write_atomically
+from rankwright.data.files import PathLike, suffix
+from rankwright.data.writing import write_atomically
 
 __all__ = ["Series", "line_chart", "save_chart", "scatter_chart", "small_multiples"]
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from rankwright.comparison.result import Comparison, Standing, query_ids
-from rankwright.data.files import PathLike, write_atomically
+from rankwright.data.files import PathLike
+from rankwright.data.writing import write_atomically
 from rankwright.evaluation.folds import Fold
 
 MOST_RANKS = 100  # documents of a list that are kept
