@@ -330,6 +330,29 @@ def test_shuffling_is_a_function_of_the_seed(name: str) -> None:
     assert other.cumulative_loss_ != first.cumulative_loss_
 
 
+@every_learner
+def test_every_epoch_has_an_order_of_its_own(name: str) -> None:
+    X, y, qid = make_data()
+    model = clone(LEARNERS[name]).set_params(shuffle=True, random_state=3, n_epochs=3)
+    if name in LABELERS:
+        model.set_params(classes=[0, 1, 2, 3])
+    rounds = qid if name in RANKERS else np.arange(len(y))
+    n = len(set(rounds.tolist()))
+    orders = [np.random.default_rng([3, epoch]).permutation(n) for epoch in range(3)]
+
+    def passes_in(orders: list[Any]) -> Any:
+        learner = clone(model)
+        for order in orders:
+            rows = np.concatenate([np.flatnonzero(rounds == at) for at in order.tolist()])
+            learner.partial_fit(X[rows], y[rows], qid[rows])
+        return learner
+
+    whole = clone(model).fit(X, y, qid)
+    assert_same_state(passes_in(orders), whole)
+    with pytest.raises(AssertionError):
+        assert_same_state(passes_in([orders[0]] * 3), whole)
+
+
 @every_ranker
 def test_score_is_mean_ndcg_at_10(name: str) -> None:
     X, y, qid = make_data()
