@@ -337,6 +337,20 @@ def test_a_bundle_never_leaves_a_good_start_for_worse(case: Case) -> None:
     assert again.objective[-1] <= found.objective[-1]
 
 
+@pytest.mark.parametrize("tol", [0.3, 0.1, 0.03, 0.01])
+@pytest.mark.parametrize("case", [c for c in DOUBLE if not c.smooth and c.strong], ids=str)
+def test_a_bundle_that_stops_early_knows_how_far_it_is(case: Case, tol: float) -> None:
+    # Near the best point the proximal model promises little. That is no bound on what is farther.
+    best, _ = optimum(case.loss, case.penalty)
+    at_zero = value(case.loss, case.penalty, np.zeros(5))
+    for distance in (0.0, 1.0, 3.0):
+        start = distance * np.random.default_rng(1).normal(size=5)
+        found = solve(case, start=start, tol=tol)
+        assert found.stop == "converged"
+        assert value(case.loss, case.penalty, found.coef) - best <= found.gap + 1e-9
+        assert found.gap <= tol * at_zero
+
+
 @every_double
 def test_start_is_left_alone(case: Case) -> None:
     start = np.full(5, 0.25)
@@ -585,6 +599,28 @@ def test_scores_too_far_apart_for_one_exponential(margin: float | None) -> None:
         # but safe.
         assert found.stop == "converged" or margin is not None
         assert (np.diff(found.objective) <= 1e-12 * np.abs(found.objective[:-1])).all()
+
+
+@pytest.mark.parametrize("way", [1e-4, 1e-2, 1.0])
+def test_queries_too_far_apart_keep_what_the_bound_on_their_curvature_promises(way: float) -> None:
+    # Eight of the top layer tied with one of the middle layer, 2000 above the lowest, and the same
+    # with the feature's sign turned: f(w) = 4 log(1 + e^-w) + 4 log(1 + e^w), whose curvature at 0,
+    # 2, is nearly its bound, half of 2 x 9 / 4. A smaller one would promise what f does not keep.
+    y = np.tile([0.0, 1, 2, 2, 2, 2, 2, 2, 2, 2], 2)
+    sign = np.repeat([1.0, -1.0], 10)
+    X = np.column_stack([y > 0, sign * (y > 1)]).astype(np.float64)
+    target = Objective(X, y, Groups(np.array([0, 10, 20])), Domination(), ElasticNet())
+    w, second = np.array([2000.0, way]), np.array([1])
+    descent = _descent(target, "newton")
+    promised, slope = np.empty(1), np.empty(1)
+    descent.start(X @ w)
+    descent.promises(second, 0.0, 0.0, w, promised, slope)
+    assert slope[0] == pytest.approx(4 * math.tanh(way / 2), rel=1e-9)
+    assert promised[0] == pytest.approx(slope[0] ** 2 / (2 * 9 / 4), rel=1e-6)
+    moved = w.copy()
+    descent.sweep(second, 0.0, 0.0, moved)
+    before, after = (target.loss_and_slope(X @ at)[0] for at in (w, moved))
+    assert before - after >= promised[0]
 
 
 def test_d9_far_scores_of_the_errata() -> None:

@@ -11,8 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 from rankwright.data import Dataset, Groups, make_mslr_like
 from rankwright.losses import XENDCG, LambdaRank, ListNet
-from rankwright.metrics import DominationError
+from rankwright.metrics import NDCG, DominationError, Metric, PairwiseError
 from rankwright.trees import BoostedRanker, BoostingProgress
+from rankwright.trees.boosting import Boosting
 from rankwright.trees.objective import Objective, choose_loss, has_relevant, terms_of
 
 FEW: dict[str, Any] = {"n_estimators": 5, "num_leaves": 5, "min_child_samples": 5}
@@ -165,6 +166,18 @@ def test_bad_weights(name: str, change: Any, message: str, data: Dataset) -> Non
 
 
 # --- validation --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [(NDCG(10), [0.5, 0.7, 0.6, 0.7, 0.7]), (PairwiseError(), [0.5, 0.3, 0.4, 0.3, 0.3])],
+    ids=str,
+)
+def test_of_equal_values_the_first_is_the_best(metric: Metric, values: list[float]) -> None:
+    boosting = Boosting(metric, 100, 5, None)
+    for iteration, value in enumerate(values, 1):
+        boosting._compare(iteration, value, measured=True)
+    assert (boosting.best_iteration, boosting.best) == (2, values[1])
 
 
 def test_early_stopping_keeps_the_best_iteration(data: Dataset) -> None:

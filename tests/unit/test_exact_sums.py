@@ -45,6 +45,25 @@ def test_sums_of_a_million_of_any_size_are_exact() -> None:
     assert len({float(np.cumsum(plain[rng.permutation(len(plain))])[-1]) for _ in range(5)}) > 1
 
 
+@pytest.mark.parametrize("digits", [3, 6, 12, 16])
+def test_many_large_values_leave_room_for_a_few_tiny_ones(digits: int) -> None:
+    # As many as `digits` bits can count, nearly all as large as can be and of one sign: the sum
+    # needs every bit that the grid leaves. Tiny values fill the bits at the other end.
+    n = 2**digits - 1
+    rng = np.random.default_rng(digits)
+    values = np.full(n, 1 - 2.0**-24)
+    tiny = rng.choice(n, max(n // 20, 2), replace=False)
+    values[tiny] = np.ldexp(
+        rng.uniform(0.5, 1, len(tiny)), digits - rng.integers(44, 60, len(tiny))
+    )
+    rounded = _kernels.round_to_grid(values, NONE, 1).astype(np.float64)
+    exact = sum(map(Fraction, rounded.tolist()), Fraction(0))
+    assert exact > (n - len(tiny)) * (1 - Fraction(1, 2**23))
+    assert np.count_nonzero(rounded[tiny]) > 0
+    for order in (np.argsort(rounded), np.argsort(-rounded), rng.permutation(n)):
+        assert Fraction(float(np.cumsum(rounded[order])[-1])) == exact
+
+
 def test_hardly_anything_is_lost() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=10_000)

@@ -97,6 +97,9 @@ HOSTILE: dict[str, Callable[[str], Any]] = {
     "a negative feature": change_field("split_feature", "0 1 2 -1"),
     "a fraction of a feature": change_field("split_feature", "0 1 2 0.5"),
     "a circle": change_field("left_child", "1 0 3 -1"),
+    "a circle that nothing leads to": lambda text: change_field("right_child", "-2 -3 -4 -5")(
+        change_field("left_child", "-1 2 3 1")(text)
+    ),
     "a child far away": change_field("left_child", "1 2 3 99999"),
     "a leaf far away": change_field("left_child", "1 2 3 -99999"),
     "not a number": change_field("threshold", "1 2 3 nan"),

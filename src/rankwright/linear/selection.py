@@ -9,7 +9,9 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.linear.linear_ranker import LinearRanker
+from rankwright.estimator import SCORE_METRIC
+from rankwright.linear.base import LinearModel
+from rankwright.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -22,30 +24,37 @@ class AlphaChoice:
         The best.
     alphas : ndarray of shape (n_alphas,)
         All that were tried, largest first.
-    ndcg : ndarray of shape (n_alphas,)
-        Mean NDCG@10 on the left-out queries.
+    quality : ndarray of shape (n_alphas,)
+        Mean of the metric on the left-out queries.
     """
 
     alpha: float
     alphas: Floats
-    ndcg: Floats
+    quality: Floats
+
+    @property
+    def ndcg(self) -> Floats:
+        """The quality, by the name of the default metric."""
+        return self.quality
 
 
 def choose_alpha(
-    ranker: LinearRanker,
+    ranker: LinearModel,
     dataset: Dataset,
     *,
     alphas: Sequence[float] | None = None,
     n_folds: int = 5,
     random_state: int = 0,
+    metric: Metric = SCORE_METRIC,
 ) -> AlphaChoice:
     """Choose the penalty weight whose rankers do best on left-out queries.
 
-    Each fold walks the path of weights from the largest down, with warm starts.
+    Each fold walks the path of weights from the largest down, with warm starts. Of weights that do
+    equally well, the largest is chosen.
 
     Parameters
     ----------
-    ranker : LinearRanker
+    ranker : LinearRanker or DominationRank
         Everything but ``alpha``; it is not changed.
     dataset : Dataset
         Training data.
@@ -55,11 +64,17 @@ def choose_alpha(
         Folds, by query; fewer if there are fewer queries.
     random_state : int, default 0
         Seed of the folds.
+    metric : Metric, default NDCG(k=10)
+        What to do best by; the smallest mean wins if lower is better.
     """
     tried = np.sort(np.asarray(10 ** np.arange(0, -5.5, -0.5) if alphas is None else alphas))[::-1]
     n_folds = min(n_folds, dataset.n_queries)
     totals = np.zeros(len(tried))
     for train, valid in dataset.folds(n_folds, random_state):
-        path = ranker.path(train.X, train.y, train.qid, alphas=tried.tolist(), valid=valid)
+        path = ranker.path(
+            train.X, train.y, train.qid, alphas=tried.tolist(), valid=valid, metric=metric
+        )
+        # NaN is a fold without a query that counts: whatever the weight, so it takes no side.
         totals += np.nan_to_num([point.quality for point in path]) / n_folds
-    return AlphaChoice(float(tried[int(np.argmax(totals))]), tried, totals)
+    best = np.argmax(totals) if metric.higher_is_better else np.argmin(totals)
+    return AlphaChoice(float(tried[best]), tried, totals)

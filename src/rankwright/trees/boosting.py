@@ -31,7 +31,7 @@ class BoostingProgress:
     best : float
         Its best value on the validation queries so far, or NaN.
     best_iteration : int
-        Trees of the best model so far; all of them without validation queries.
+        Trees of the best model so far, the first of equals; all of them without validation queries.
     seconds : float
         Since the first tree was begun.
     """
