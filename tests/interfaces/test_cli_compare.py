@@ -256,10 +256,11 @@ def test_a_terminal_shows_a_bar_for_each_model(
     files: Path, run: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
     (files / "mine.toml").write_text("[models.bad]\nmodel='linear'\nparams={ solver = 'nope' }\n")
     words = ["compare", "train.txt", "--models", "random,xendcg-linear", "--models", "mine.toml"]
-    for notes in (("failed", "bad"), ("kept", "xendcg-linear")):
+    for notes in (("failed", "bad"), ("was finished before", "xendcg-linear")):
         code, _, err = run(*words, "--trials", 2, "-j", 1)
         assert code == 1
         assert all(note in err for note in (*notes, "random", "2/2"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -75,40 +74,6 @@ def test_an_unreachable_server_is_one_line(
     assert "files.grouplens.org cannot be reached" in err
     assert "Are you offline?" in err
     assert err.count("\n") == 1
-
-
-def test_progress_is_lines_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
-    from rankwright.cli.datasets import download_bar
-
-    with download_bar() as progress:
-        for done in (1, 2, 50, 100):
-            progress("a.zip", done * 10**6, 100 * 10**6)
-        progress("b.zip", 10**6, None)
-    assert capsys.readouterr().err.splitlines() == [
-        "a.zip: 1.0 of 100.0 MB",
-        "a.zip: 50.0 of 100.0 MB",
-        "a.zip: 100.0 of 100.0 MB",
-        "b.zip: 1.0 MB",
-    ]
-
-
-def test_progress_is_a_bar_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rankwright.cli.datasets import download_bar
-    from rankwright.cli.noise_study import progress_bar
-    from rankwright.comparison import Fit
-
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with download_bar() as progress:
-        progress("a.zip", 5 * 10**5, 10**6)
-        progress("a.zip", 10**6, 10**6)
-    assert "a.zip" in capsys.readouterr().err
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with progress_bar() as show:
-        for done in (1, 2):
-            show(Fit(0.1, 0, "linear", 0.5, 1.0, "key"), done, 2)
-    assert "level 0.1: linear 0.5000" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -232,9 +232,7 @@ def test_checkpoints_of_something_else_are_refused(
 def test_plain_lines_when_piped(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankwright.cli import meter
-
-    monkeypatch.setattr(meter, "_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("rankwright.progress._BETWEEN_LINES", 0.0)
     result = run(data, "--stream", "--model", "slam-perceptron", "-o", tmp_path / "model.rw")
     lines = result.stderr.splitlines()
     assert len(lines) == -(-200 // train_stream.PIECE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import shlex
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ import typer
 from rankwright.cli.evaluate import Metrics
 from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import Json, Label, Qid, doing, print_table, read_dataset
+from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
     from rankwright.comparison.compare import Event
@@ -121,13 +122,13 @@ def _study_noise(
     result: Comparison, entries: list[Entry], noise: Noise, out: str, seed: int, jobs: int | None
 ) -> None:
     """Add the curves of the compared models, with the parameters that were chosen."""
-    from rankwright.cli.noise_study import draw, progress_bar
+    from rankwright.cli.noise_study import draw, study_progress
     from rankwright.comparison.noise_study import noise_study
 
     tuned = result.tuned(entries)
     if not tuned:
         raise ValueError("--noise needs a model that is not a baseline.")
-    with progress_bar() as callback:
+    with study_progress() as callback:
         study = noise_study(
             result.folds[0].joined(),
             noise.value,
@@ -268,70 +269,31 @@ def size(n_bytes: float | None) -> str:
 def _progress(
     entries: list[Entry], folds: list[Fold], trials: int
 ) -> Iterator[Callable[[Event], None]]:
-    """Show a bar for each model on a terminal, plain lines when piped."""
-    steps = {e.name: trials if e.space else 1 for e in entries}
-    if not sys.stderr.isatty():
-        yield _Lines(steps, len(folds))
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
-        console=Console(stderr=True),
-    ) as bars:
-        tasks = {
-            name: bars.add_task(name, total=n * len(folds), note="", start=False)
-            for name, n in steps.items()
-        }
+    """Show a bar for each model, and a line for each that is finished on a fold."""
+    steps = {e.name: trials if e.space else 1 for e in entries}  # of one fold
+    with display() as shown:
+        everything = shown.bar("all", len(folds) * sum(steps.values()), quiet=True)
+        bars = {name: shown.bar(name, n * len(folds), quiet=True) for name, n in steps.items()}
 
         def show(event: Event) -> None:
-            task = tasks[event.model]
             if event.kind == "trial":
-                bars.start_task(task)
-                bars.update(task, advance=1, note=f"{event.value:.4f}")
-            elif event.kind == "kept":
-                bars.start_task(task)
-                bars.update(task, advance=steps[event.model], note="kept")
-            elif event.kind == "failed":
-                bars.update(task, note="[red]failed[/]")
+                everything.update(advance=1)
+                bars[event.model].update(f"{event.value:.4f}", advance=1)
+                return
+            if event.kind == "kept":
+                # No time was spent on it: it says nothing about the time that is left.
+                everything.total = (everything.total or 0) - steps[event.model]
+                bars[event.model].update("kept", advance=steps[event.model])
+            shown.line(f"{event.model} {event.fold}: {_outcome(event, everything)}")
 
         yield show
 
 
-class _Lines:
-    """One plain line for each finished model and fold, with the time that is left."""
-
-    def __init__(self, steps: dict[str, int], n_folds: int) -> None:
-        self._steps = steps  # of one fold
-        self._left = n_folds * sum(steps.values())
-        self._done = 0
-        self._begin = time.monotonic()
-
-    def __call__(self, event: Event) -> None:
-        if event.kind == "trial":
-            self._done += 1
-            self._left -= 1
-            return
-        if event.kind == "done":
-            spent = time.monotonic() - self._begin
-            what = (
-                f"{event.value:.4f} on validation queries in {event.seconds:.1f} s; about "
-                f"{spent / max(1, self._done) * self._left:.0f} s left"
-            )
-        else:
-            self._left -= self._steps[event.model] if event.kind == "kept" else 0
-            what = {"kept": "was finished before", "failed": "failed"}[event.kind]
-        typer.echo(f"{event.model} {event.fold}: {what}", err=True)
+def _outcome(event: Event, everything: Bar) -> str:
+    if event.kind != "done":
+        return {"kept": "was finished before", "failed": "failed"}[event.kind]
+    left = everything.seconds_left
+    return (
+        f"{event.value:.4f} on validation queries in {event.seconds:.1f} s"
+        f"{'' if math.isnan(left) else f'; about {left:.0f} s left'}"
+    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwright.cli.terminal import Json, print_table
+from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
     from rankwright.data.download import Progress
@@ -77,7 +77,7 @@ def get(
     from rankwright.data.download import fetch
 
     benchmark = find_benchmark(name)
-    with download_bar() as progress:
+    with _download_bars() as progress:
         place = fetch(
             benchmark, folder or context.obj, accept_terms=accept_terms, progress=progress
         )
@@ -105,43 +105,15 @@ def _facts(benchmark: Any, folder: str | None) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def download_bar() -> Iterator[Progress]:
-    """Show how a download goes on: a bar on a terminal, a line every 10 % when piped."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            TextColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
-        from rich.progress import Progress as Bars
+def _download_bars() -> Iterator[Progress]:
+    """Show how each file of a download goes on."""
+    with display("bytes") as shown:
+        bars: dict[str, Bar] = {}
 
-        tasks: dict[str, Any] = {}
-        columns = [
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-        ]
-        with Bars(*columns, console=Console(stderr=True)) as bars:
-
-            def show_bar(file: str, done: int, total: int | None) -> None:
-                if file not in tasks:
-                    tasks[file] = bars.add_task(file, total=total)
-                bars.update(tasks[file], completed=done)
-
-            yield show_bar
-        return
-    shown: dict[str, int] = {}
-
-    def show_line(file: str, done: int, total: int | None) -> None:
-        tenth = 10 * done // total if total else done >> 26
-        if shown.get(file) != tenth:
-            shown[file] = tenth
+        def show(file: str, done: int, total: int | None) -> None:
+            if file not in bars:
+                bars[file] = shown.bar(file)
             share = f" of {total / 1e6:.1f}" if total else ""
-            typer.echo(f"{file}: {done / 1e6:.1f}{share} MB", err=True)
+            bars[file].update(f"{done / 1e6:.1f}{share} MB", done=done, total=total)
 
-    yield show_line
+        yield show

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ import typer
 from rankwright.cli.compare import read_entries
 from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, print_table, read_dataset
+from rankwright.progress import display
 
 if TYPE_CHECKING:
     from rankwright.comparison import Fit, NoiseStudy
@@ -58,7 +58,7 @@ def noise_study(
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    with progress_bar() as callback:
+    with study_progress() as callback:
         study = run(
             dataset,
             noise.value,
@@ -127,40 +127,15 @@ def _difference(d: Any) -> str:
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callback]:
-    """Show how a study goes on: a bar on a terminal, a line for each fit when piped."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+def study_progress() -> Iterator[Callback]:
+    """Show each fit of a study."""
+    with display() as shown:
+        bar = shown.bar("fits", quiet=True)
 
-        columns = [
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        ]
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("Fitting", total=None)
+        def show(fit: Fit, done: int, total: int) -> None:
+            how = "kept" if fit.kept else f"{fit.seconds:.1f} s"
+            what = f"trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f} ({how})"
+            bar.update(done=done, total=total)
+            shown.line(f"{done}/{total} {what}")
 
-            def show_bar(fit: Fit, done: int, total: int) -> None:
-                text = f"trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f}"
-                bar.update(task, completed=done, total=total, description=text)
-
-            yield show_bar
-        return
-
-    def show_line(fit: Fit, done: int, total: int) -> None:
-        how = "kept" if fit.kept else f"{fit.seconds:.1f} s"
-        typer.echo(
-            f"{done}/{total} trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f} "
-            f"({how})",
-            err=True,
-        )
-
-    yield show_line
+        yield show

@@ -1,24 +1,21 @@
-"""How a fit goes on: a live bar on a terminal, plain lines when piped; and how it is stopped."""
+"""How a fit goes on, in words, and how it is stopped."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import signal
-import sys
-import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import typer
+from rankwright.progress import display
 
 if TYPE_CHECKING:
     from rankwright.solvers.solution import Progress
     from rankwright.trees import BoostingProgress
 
 Show: TypeAlias = Callable[[Any], None]
-_EVERY_S = 2.0  # between plain lines
 
 
 class Interrupt:
@@ -60,36 +57,14 @@ def interruptible() -> Iterator[Interrupt]:
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Show]:
+def fit_progress() -> Iterator[Show]:
     """Show what a solver or a booster tells of itself."""
-    if sys.stderr.isatty():
-        with _live() as show:
-            yield show
-        return
-    last = time.monotonic()
-
-    def print_sometimes(progress: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _EVERY_S:
-            last = time.monotonic()
-            typer.echo(_line(progress), err=True)
-
-    yield print_sometimes
-
-
-@contextlib.contextmanager
-def _live() -> Iterator[Show]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("Fitting", total=None)
+    with display() as shown:
+        bar = shown.bar()
 
         def show(progress: Any) -> None:
             total = getattr(progress, "n_estimators", None)
-            bar.update(task, description=_line(progress), completed=progress.iteration, total=total)
+            bar.update(_line(progress), done=progress.iteration, total=total)
 
         yield show
 

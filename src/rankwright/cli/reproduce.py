@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
-import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.terminal import Json, print_table
+from rankwright.progress import display
 
 if TYPE_CHECKING:
     from rankwright.experiments import Finished, Row
@@ -93,23 +92,9 @@ def _as_json(one: Finished) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Name what is running: a bar on a terminal, plain lines when piped."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import Progress
-
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=None)
-            yield lambda what, done, total: bar.update(
-                task, description=what, completed=done, total=total
-            )
-        return
-    last = time.monotonic()
-
-    def tell(what: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= 5:
-            last = time.monotonic()
-            typer.echo(f"{what}: {done} of {total}", err=True)
-
-    yield tell
+    """Name what is running."""
+    with display() as shown:
+        bar = shown.bar()
+        yield lambda what, done, total: bar.update(
+            f"{what}: {done} of {total}", done=done, total=total
+        )

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankwright.cli.progress import Interrupt, interruptible, progress_bar
+from rankwright.cli.progress import Interrupt, fit_progress, interruptible
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
@@ -138,10 +138,10 @@ def _fit(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
         ranker.fit(dataset.X, dataset.y, dataset.qid)
         return Interrupt()
     if not hasattr(ranker, "staged_predict"):
-        with progress_bar() as show:
+        with fit_progress() as show:
             ranker.fit_dataset(dataset, show)
         return Interrupt()
-    with interruptible() as interrupt, progress_bar() as show:
+    with interruptible() as interrupt, fit_progress() as show:
 
         def callback(progress: Any) -> bool:
             interrupt.may_wait = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import sys
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from rankwright.cli.terminal import DataFile, Json, Label, Qid, print_table, read_dataset
 from rankwright.cli.train import parse_params
 from rankwright.models import MODELS, make_model
+from rankwright.progress import display
 
 if TYPE_CHECKING:
     from rankwright.comparison.entries import Entry
@@ -67,20 +69,20 @@ def tune(
     if not space:
         raise ValueError(f"{model} needs --search: there is nothing that it searches by itself.")
     dataset = read_dataset(data, label=label, qid=qid, jobs=None)
-    show = _Lines(trials, metric, list(space))
-    result = run(
-        entry.estimator,
-        dataset,
-        space,
-        n_trials=trials,
-        n_folds=folds,
-        metric=metric,
-        sampler=_sampler(sampler),
-        scale=entry.scale,
-        random_state=seed,
-        path=study,
-        callback=show,
-    )
+    with _progress(trials, metric, list(space)) as show:
+        result = run(
+            entry.estimator,
+            dataset,
+            space,
+            n_trials=trials,
+            n_folds=folds,
+            metric=metric,
+            sampler=_sampler(sampler),
+            scale=entry.scale,
+            random_state=seed,
+            path=study,
+            callback=show,
+        )
     best = result.best
     if out is not None:
         from sklearn.base import clone
@@ -133,16 +135,16 @@ def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-class _Lines:
-    """A line for each trial; on a terminal it says how many are left."""
+@contextlib.contextmanager
+def _progress(n_trials: int, metric: str, names: list[str]) -> Iterator[Callable[[Trial], None]]:
+    """Show a bar of the trials, and a line for each."""
+    with display() as shown:
+        bar = shown.bar("trials", n_trials, quiet=True)
 
-    def __init__(self, n_trials: int, metric: str, names: list[str]) -> None:
-        self._n_trials, self._metric, self._names = n_trials, metric, names
+        def show(trial: Trial) -> None:
+            params = ", ".join(f"{name}={_text(trial.params[name])}" for name in names)
+            what = trial.error or f"{metric} {trial.value:.4f}"
+            bar.update(done=trial.number + 1)
+            shown.line(f"trial {trial.number}: {params}: {what} in {trial.seconds:.1f} s")
 
-    def __call__(self, trial: Trial) -> None:
-        params = ", ".join(f"{name}={_text(trial.params[name])}" for name in self._names)
-        what = trial.error or f"{self._metric} {trial.value:.4f}"
-        left = self._n_trials - trial.number - 1
-        note = f", about {left * trial.seconds:.0f} s left" if sys.stderr.isatty() and left else ""
-        text = f"trial {trial.number}: {params}: {what} in {trial.seconds:.1f} s{note}"
-        typer.echo(text, err=True)
+        yield show
