@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, online, predtron, table, trees
+from benchmarks import linear, loading, metrics, noise, online, predtron, sparse, table, trees
 
 STEPS = {
     "loading": loading.run,
@@ -14,6 +14,7 @@ STEPS = {
     "noise": noise.run,
     "trees": trees.run,
     "predtron": predtron.run,
+    "sparse": sparse.run,
     "table": table.run,
 }
 

@@ -1,7 +1,9 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
 
+#include "csr.hpp"
 #include "products.hpp"
 #include "python.hpp"
 
@@ -22,6 +24,14 @@ std::unique_ptr<Rows> sparse_rows(In<Float> data, In<Index> indices, In<Index> i
             "not a CSR matrix");
     return std::make_unique<SparseRows<Float, Index>>(data.data(), indices.data(), indptr.data(),
                                                       indptr.size() - 1, n_features);
+}
+
+template <class Index>
+std::pair<std::int64_t, bool> look_at_csr(In<Index> indices, In<Index> indptr,
+                                          std::uint64_t n_columns) {
+    nb::gil_scoped_release release;
+    const CsrCheck result = check_csr(view(indices), view(indptr), n_columns);
+    return {result.bad_row, result.canonical};
 }
 
 // The arrays are looked at, not copied: keep_alive ties them to the rows.
@@ -55,6 +65,10 @@ void bind_rows(nb::module_& m) {
 
 void bind_products(nb::module_& m) {
     bind_rows(m);
+    m.def("check_csr", &look_at_csr<std::int32_t>, "indices"_a.noconvert(), "indptr"_a.noconvert(),
+          "n_columns"_a);
+    m.def("check_csr", &look_at_csr<std::int64_t>, "indices"_a.noconvert(), "indptr"_a.noconvert(),
+          "n_columns"_a);
     m.def(
         "multiply",
         [](const Rows& X, In<double> w, int threads) {

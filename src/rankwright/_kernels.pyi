@@ -361,6 +361,26 @@ def sparse_rows(
     ],
     n_features: int,
 ) -> Rows: ...
+@overload
+def check_csr(
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_columns: int,
+) -> tuple[int, bool]: ...
+@overload
+def check_csr(
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_columns: int,
+) -> tuple[int, bool]: ...
 def multiply(
     X: Rows,
     w: Annotated[

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import validation
+from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.groups import Groups, Ints, gather
+from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_qid
 from rankwright.exceptions import DataError
 from rankwright.metrics.dcg import NDCG
@@ -26,6 +28,14 @@ class RankingData:
     y: Floats
     groups: Groups
     order: Ints | None  # input row of each row; None if nothing moved
+
+
+def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
+    """Validate as scikit-learn does, and look at the indices of sparse matrices, which it does not.
+
+    They become CSR arrays in canonical form.
+    """
+    return validation.validate_data(estimator, as_csr(X) if sp.issparse(X) else X, *args, **options)
 
 
 def check_ranking_data(
@@ -56,11 +66,6 @@ def check_ranking_data(
     labels = np.asarray(labels, dtype=np.float64)
     ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))
     order, groups = gather(ids)
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
     if order is not None:
         matrix, labels = matrix[order], labels[order]
     return RankingData(matrix, labels, groups, order)

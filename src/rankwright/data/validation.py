@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from rankwright.data.sparse import as_csr
 from rankwright.exceptions import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -35,10 +36,7 @@ def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
     float32 and float64 are kept, float16 becomes float32, everything else float64.
     """
     if sp.issparse(X):
-        matrix: Matrix = sp.csr_array(X)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        matrix: Matrix = as_csr(X)
         _require_numbers(matrix.data, "X")
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
         values = matrix.data

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.reading import read
+from rankwright.data.sparse import as_csr
 from rankwright.data.splits import fold_queries
 from rankwright.exceptions import DataError
 
@@ -100,6 +101,7 @@ class Fold:
                     tuple(np.asarray(arrays[key]) for key in ("data", "indices", "indptr")),
                     shape=tuple(arrays["shape"].tolist()),
                 )
+                X = as_csr(X, f"{which}.X")
             return Dataset.from_checked(X, np.asarray(arrays["y"]), np.asarray(arrays["qid"]))
 
         return cls(name, part("train"), part("valid"), part("test"))

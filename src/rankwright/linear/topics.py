@@ -11,13 +11,13 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import combine, mix
+from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_count
-from rankwright.estimator import check_features, check_fitted_array
+from rankwright.estimator import check_features, check_fitted_array, validate_data
 from rankwright.exceptions import DataError
 from rankwright.linear.domination_rank import DominationRank
 from rankwright.metrics import AP
@@ -113,10 +113,8 @@ class TopicRankers(BaseEstimator):
         matrix = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float32, np.float64], order="C"
         )
-        if sp.issparse(matrix):
-            matrix = sp.csr_array(matrix)
         columns = getattr(Y, "columns", None)
-        labels = sp.csc_array(Y, dtype=np.float64)
+        labels = _by_topic(Y)
         if labels.ndim != 2 or labels.shape[0] != matrix.shape[0]:
             raise ValueError(
                 f"Y must have a row for each of the {matrix.shape[0]} documents and a column for "
@@ -144,7 +142,7 @@ class TopicRankers(BaseEstimator):
 
     def score(self, X: Any, Y: Any) -> float:
         """Return the mean over topics of the average precision."""
-        scores, labels = self.predict(X), sp.csc_array(Y).toarray()
+        scores, labels = self.predict(X), _by_topic(Y).toarray()
         found = [AP().per_query(labels[:, t], scores[:, t])[0] for t in range(scores.shape[1])]
         return float(np.nanmean(found))
 
@@ -269,6 +267,10 @@ class TopicRankers(BaseEstimator):
         tags.target_tags.single_output = False
         tags.target_tags.multi_output = True
         return tags
+
+
+def _by_topic(Y: Any) -> sp.csc_array:
+    return sp.csc_array(as_csr(Y, "Y") if sp.issparse(Y) else Y, dtype=np.float64)
 
 
 def _combinations(base: dict[str, Any], grid: dict[str, list[Any]]) -> list[dict[str, Any]]:

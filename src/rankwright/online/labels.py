@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_fitted_array
+from rankwright.estimator import check_features, check_fitted_array, validate_data
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
 from rankwright.online.dual import BLOCK, Expansion, KernelForm
@@ -116,8 +114,6 @@ class OnlineLabeler(KernelForm, OnlineLearner):
         matrix, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], order="C", reset=first
         )
-        if sp.issparse(matrix):
-            matrix = sp.csr_array(matrix)
         if first:
             given = getattr(self, "_given_classes", None)
             self.classes_ = self._find_classes(labels, self.classes if given is None else given)

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
 
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
+from rankwright.estimator import validate_data
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant
 from rankwright.online.predtron_learner import Mode, PredtronData, PredtronLearner

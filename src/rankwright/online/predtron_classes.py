@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats
+from rankwright.estimator import validate_data
 from rankwright.exceptions import DataError
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant

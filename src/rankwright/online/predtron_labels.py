@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import validate_data
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
+from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats
-from rankwright.estimator import SCORE_METRIC
+from rankwright.estimator import SCORE_METRIC, validate_data
 from rankwright.exceptions import DataError
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant
@@ -232,6 +232,10 @@ class PredtronMultilabel(ClassifierMixin, LabelsLearner):
         named: NDArray[Any] = self.classes_[codes[:, 0]]
         return named
 
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows whose labels are all right."""
+        return float(super().score(X, _dense(y), sample_weight))
+
     def _columns(self, labels: NDArray[Any]) -> NDArray[Any]:
         if labels.ndim == 2:
             if not hasattr(self, "classes_"):
@@ -402,4 +406,4 @@ class PredtronLabelRanker(LabelsLearner):
 
 
 def _dense(y: Any) -> Any:
-    return y.toarray() if sp.issparse(y) else y
+    return as_csr(y, "y").toarray() if sp.issparse(y) else y

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats, Matrix, check_X
 
 NormName: TypeAlias = Literal["l2", "l1", "group", "trace"]
 NORMS = ("l2", "l1", "group", "trace")
@@ -71,6 +71,7 @@ def link_radius(
     (``groups``): the largest operator norm :math:`\|X_q\|`, or with ``"l1"`` and ``"group"`` the
     largest length of a query's column. An intercept counts as a feature that is 1.
     """
+    X = check_X(X)
     if groups is None:
         if norm in ("l1", "group"):
             values = np.abs(X.data if sp.issparse(X) else X)
