@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rankwright.experiments import PAPERS, Context, Finished, Result, Row, chosen, reproduce
+from rankwright.experiments import PAPERS, Context, Findings, Finished, Row, chosen, reproduce
+from rankwright.experiments.findings import difference_row, mean_of
 from rankwright.experiments.page import paper_page, proof_table, records, replace_part
-from rankwright.experiments.result import difference_row, mean_interval
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
 
@@ -25,7 +25,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], A
     return {(f.experiment.paper, f.experiment.name): f.result for f in found} | {("", ""): out}
 
 
-def rows_of(result: Result, words: str) -> list[Row]:
+def rows_of(result: Findings, words: str) -> list[Row]:
     return [row for row in result.rows if words in row.what]
 
 
@@ -81,10 +81,11 @@ def test_what_does_not_exist_is_named() -> None:
 
 
 def test_intervals() -> None:
-    mean, (low, high) = mean_interval([1.0, 2.0, 3.0])
+    mean, (low, high) = mean_of([1.0, 2.0, 3.0])
     assert mean == 2
     assert (low, high) == pytest.approx((2 - 2.4841, 2 + 2.4841), abs=1e-3)
-    assert difference_row("", "", [0.1, 0.1, 0.1]).verdict == "undecided"
+    assert difference_row("", "", [0.0, 0.0, 0.0]).verdict == "undecided"
+    assert difference_row("", "", [0.1, 0.1, 0.1]).verdict == "reproduced"
     assert difference_row("", "", [0.1, 0.11, 0.1, 0.09]).verdict == "reproduced"
     assert difference_row("", "", [-0.1, -0.11, -0.1, -0.09]).verdict == "differs"
     assert difference_row("", "", [0.1, -0.11, 0.1, -0.09]).verdict == "undecided"

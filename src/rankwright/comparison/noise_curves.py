@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
 from rankwright.data.corruptions import Corruption
 from rankwright.data.validation import Floats
-from rankwright.evaluation.significance import holm, t_test
+from rankwright.evaluation.significance import holm, mean_interval, t_test
 from rankwright.metrics.metric import Metric
 
 
@@ -69,7 +68,7 @@ class NoiseStudy:
 
     def curve(self, model: str) -> tuple[Floats, Floats, Floats]:
         """Return the means of a model by level, and the ends of their 95 % intervals."""
-        return _intervals(self.values[self.models.index(model)])
+        return mean_interval(self.values[self.models.index(model)])
 
     def differences(self, reference: str | None = None) -> list[Difference]:
         """Return the differences of a model (the first by default) and each other, by level."""
@@ -79,7 +78,7 @@ class NoiseStudy:
         for b, values in zip(self.models, self.values, strict=True):
             if b == a:
                 continue
-            mean, low, high = _intervals(first - values)
+            mean, low, high = mean_interval(first - values)
             for i, level in enumerate(self.levels):
                 p = t_test((first - values)[i])
                 found.append((level, a, b, float(mean[i]), float(low[i]), float(high[i]), p))
@@ -122,13 +121,3 @@ class NoiseStudy:
         """Draw the study, see :func:`rankwright.report.noise_chart`; needs the extra report."""
         # The room upstairs, which imports this one.
         return import_module("rankwright.report").noise_chart(self)
-
-
-def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return means over the last axis and the ends of their 95 % intervals by Student's t."""
-    from scipy.special import stdtrit
-
-    n = values.shape[-1]
-    mean = values.mean(axis=-1)
-    half = stdtrit(n - 1, 0.975) * values.std(axis=-1, ddof=1) / math.sqrt(n)
-    return mean, mean - half, mean + half

@@ -208,8 +208,32 @@ def _randomization(columns: Floats, n_resamples: int, random_state: int) -> Floa
     return np.asarray(extreme / total if exact else (extreme + 1) / (total + 1))
 
 
+def mean_interval(values: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return means of repeats over the last axis, and their 95 % intervals by Student's t.
+
+    Of one repeat, the ends of the interval are NaN.
+
+    Examples
+    --------
+    >>> mean, low, high = mean_interval([1.0, 2.0, 3.0])
+    >>> f"{mean:.2f} [{low:.2f}, {high:.2f}]"
+    '2.00 [-0.48, 4.48]'
+    """
+    from scipy.special import stdtrit
+
+    sample = np.asarray(values, dtype=np.float64)
+    n, mean = sample.shape[-1], sample.mean(axis=-1)
+    if n < 2:
+        return mean, mean * np.nan, mean * np.nan
+    half = stdtrit(n - 1, 0.975) * sample.std(axis=-1, ddof=1) / math.sqrt(n)
+    return mean, mean - half, mean + half
+
+
 def t_test(differences: Floats) -> float:
-    """Return the two-sided p-value of the paired t-test; NaN for fewer than two queries."""
+    """Return the two-sided p-value of the paired t-test; NaN for fewer than two queries.
+
+    Differences that are all alike leave no doubt: p is 0, or 1 if they are 0.
+    """
     from scipy.special import stdtr
 
     n = len(differences)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row
 from rankwright.experiments.papers import PAPERS
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row
 from rankwright.experiments.runner import Finished, chosen, reproduce
+
+Result = Findings  # its first name
 
 __all__ = [
     "PAPERS",
@@ -13,6 +15,7 @@ __all__ = [
     "Curve",
     "Experiment",
     "Figure",
+    "Findings",
     "Finished",
     "Panel",
     "Result",

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from rankwright import __version__
 from rankwright.data.writing import write_atomically
-from rankwright.experiments.result import Result
+from rankwright.experiments.findings import Findings
 
 Scale = Literal["quick", "full"]
 T = TypeVar("T")
@@ -32,14 +32,14 @@ class Experiment:
     title : str
         One line.
     run : callable
-        From a :class:`Context` to a :class:`Result`; None if the data that it needs are not there.
+        From a :class:`Context` to :class:`Findings`; None if the data that it needs are not there.
     """
 
     paper: str
     name: str
     source: str
     title: str
-    run: Callable[[Context], Result | None]
+    run: Callable[[Context], Findings | None]
 
 
 @dataclass

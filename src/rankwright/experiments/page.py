@@ -1,4 +1,4 @@
-"""Result files as Markdown: the papers' pages, and the README's table of proofs."""
+"""Findings files as Markdown: the papers' pages, and the README's table of proofs."""
 
 from __future__ import annotations
 
@@ -58,6 +58,8 @@ def _row(row: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{name} {_value(item)}" for name, item in value.items()) + ")"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

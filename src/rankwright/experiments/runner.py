@@ -12,8 +12,8 @@ from typing import Any
 from rankwright import __version__
 from rankwright.data.writing import write_atomically
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.findings import Figure, Findings, Panel
 from rankwright.experiments.papers import PAPERS
-from rankwright.experiments.result import Figure, Panel, Result
 from rankwright.report.charts import (
     Series,
     line_chart,
@@ -28,7 +28,7 @@ class Finished:
     """An experiment and what it found; None if its data are not there."""
 
     experiment: Experiment
-    result: Result | None
+    result: Findings | None
     seconds: float
 
 

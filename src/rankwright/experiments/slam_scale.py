@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, holds
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, holds
 from rankwright.online import SLAMPerceptron
 from rankwright.online.slam_perceptron import Update
 from rankwright.theory import slam_corollary6
@@ -16,7 +16,7 @@ SCALES = (1.0, 0.1, 0.03, 0.01, 0.003)
 UPDATES: tuple[Update, ...] = ("printed", "paper", "misordered")
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Show one query again and again, in smaller and smaller units."""
     rounds = context.pick(20_000, 200_000)
     comparator = np.array([10.0, 3.0])
@@ -35,7 +35,7 @@ def run(context: Context) -> Result:
             )
             for scale in SCALES
         ]
-    result = Result(settings={"rounds": rounds, "scales": list(SCALES), "comparator": [10, 3]})
+    result = Findings(settings={"rounds": rounds, "scales": list(SCALES), "comparator": [10, 3]})
     for name, values in losses.items():
         worst = max(values)
         note = f"the bound is {bound:.0f} at every scale"

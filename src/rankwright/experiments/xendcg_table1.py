@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import (
+from rankwright.experiments.findings import (
     Curve,
     Figure,
+    Findings,
     Panel,
-    Result,
     Row,
     Verdict,
     difference_row,
-    mean_interval,
+    mean_of,
 )
-from rankwright.experiments.xendcg.trials import (
+from rankwright.experiments.xendcg_trials import (
     LOSSES,
     Source,
     describe,
@@ -42,10 +42,10 @@ PRINTED = {  # in percent
 BEST = "XE-NDCG MART"
 
 
-def run_table(context: Context) -> Result:
+def run_table(context: Context) -> Findings:
     """Compare the losses on the same random splits, with paired t-tests over the splits."""
     found = sources(context)
-    result = Result(settings={**describe(context, found), "trials": _n_trials(context)})
+    result = Findings(settings={**describe(context, found), "trials": _n_trials(context)})
     for source in found:
         trials = _trials(context, source)
         for metric in METRICS:
@@ -58,7 +58,7 @@ def _rows(source: str, metric: str, means: dict[str, list[float]]) -> list[Row]:
     rows = []
     best = max(means, key=lambda name: float(np.mean(means[name])))
     for name, values in means.items():
-        mean, interval = mean_interval(values)
+        mean, interval = mean_of(values)
         paper = None
         verdict: Verdict = "reported"
         note = "best" if name == best else ""
@@ -76,10 +76,10 @@ def _rows(source: str, metric: str, means: dict[str, list[float]]) -> list[Row]:
     return rows
 
 
-def run_figure(context: Context) -> Result:
+def run_figure(context: Context) -> Findings:
     """Draw NDCG@5 on the validation part against the number of trees."""
     found = sources(context)
-    result = Result(settings={**describe(context, found), "trials": _n_trials(context)})
+    result = Findings(settings={**describe(context, found), "trials": _n_trials(context)})
     panels = {}
     for source in found:
         trials = _trials(context, source)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from rankwright.data import make_mslr_like
 from rankwright.data.dataset import Dataset
-from rankwright.data.reading import read
+from rankwright.evaluation.folds import read_folds
 from rankwright.exceptions import ConvergenceWarning
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Result, Row, Verdict, mean_interval
+from rankwright.experiments.findings import Findings, Row, Verdict, mean_of
 from rankwright.linear import DominationRank
 from rankwright.losses import LinearMargin
 from rankwright.metrics import parse
@@ -35,10 +34,10 @@ N_ALPHAS = 15  # from where nothing is left down to a ten-thousandth of it
 MARGINS = (0.3, 1.0, 3.0)
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Choose penalty and margin on the validation part of each fold; average over the folds."""
     settings = {"penalties": list(PENALTIES), "alphas": N_ALPHAS, "margins": list(MARGINS)}
-    result = Result(settings=settings)
+    result = Findings(settings=settings)
     for name, folds in _collections(context):
         for variant, pooled in product(VARIANTS, (True, False)):
             values = []
@@ -57,7 +56,7 @@ def run(context: Context) -> Result:
 
 
 def _row(name: str, variant: str, pooled: bool, j: int, values: list[float]) -> Row:
-    mean, interval = mean_interval(values)
+    mean, interval = mean_of(values)
     how = "pooled" if pooled else "query-aware"
     paper = None
     verdict: Verdict = "reported"
@@ -73,19 +72,14 @@ def _collections(context: Context) -> list[tuple[str, list[tuple[Dataset, ...]]]
     found = []
     for name in FOLDERS:
         folder = context.folder(f"letor/{name}", name)
-        folds = [] if folder is None else sorted(folder.glob("Fold*"))
-        if folds:
-            found.append((name.upper(), [_read(fold) for fold in folds[: context.pick(2, 5)]]))
+        if folder is not None:
+            folds = read_folds(folder)[: context.pick(2, 5)]
+            found.append((name.upper(), [tuple(fold.parts().values()) for fold in folds]))
     if not found:
         whole = make_mslr_like(60, n_features=20, mean_docs=15)
         parts = [whole.split((0.6, 0.2, 0.2), random_state=seed) for seed in range(2)]
         found.append(("generated", [tuple(part) for part in parts]))
     return found
-
-
-def _read(fold: Path) -> tuple[Dataset, ...]:
-    paths = (sorted(fold.glob(f"{part}*.txt*"))[0] for part in ("train", "vali", "test"))
-    return tuple(read(path) for path in paths)
 
 
 def _fold(parts: tuple[Dataset, ...], variant: str, pooled: bool) -> dict[str, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, holds
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, holds
 from rankwright.online import (
     PredtronClassifier,
     PredtronLabelRanker,
@@ -29,10 +29,10 @@ PROBLEMS = {
 }
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Replay streams of growing length with a comparator that is right about them."""
     lengths = context.pick((30, 100), (30, 100, 300, 1000, 3000))
-    result = Result(settings={"rounds": list(lengths), "features": N_FEATURES})
+    result = Findings(settings={"rounds": list(lengths), "features": N_FEATURES})
     panels = {}
     for problem in context.each("problems", PROBLEMS):
         curves = {}

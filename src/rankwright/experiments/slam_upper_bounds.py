@@ -10,7 +10,7 @@ import numpy as np
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Result, Row, holds
+from rankwright.experiments.findings import Findings, Row, holds
 from rankwright.losses import SLAM
 from rankwright.metrics import AP, NDCG, Metric
 
@@ -23,10 +23,10 @@ STATEMENTS: list[tuple[str, SLAM, Metric]] = [
 ]
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Compare the surrogate with the metric for all labels and all weak orders."""
     largest = context.pick(4, 6)
-    result = Result(settings={"documents": largest, "labels": [0, 1, 2], "gaps": list(SCALES)})
+    result = Findings(settings={"documents": largest, "labels": [0, 1, 2], "gaps": list(SCALES)})
     slacks: dict[int, list[float]] = {i: [] for i in range(len(STATEMENTS))}
     counts = [0] * len(STATEMENTS)
     for m in context.each("all queries of m documents", range(1, largest + 1)):

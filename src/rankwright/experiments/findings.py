@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwright.evaluation.significance import mean_interval, t_test
+
 Verdict = Literal[
     "reproduced",  # ours agrees with what the paper prints or claims
     "differs",  # it does not; the note says why, or that nobody knows
@@ -71,9 +73,7 @@ class Curve:
     @classmethod
     def of_repeats(cls, x: ArrayLike, repeats: Iterable[ArrayLike]) -> Curve:
         """Make a curve of the means of repeats at each x, with their 95 % intervals."""
-        means, intervals = zip(*(mean_interval(values) for values in repeats), strict=True)
-        low, high = zip(*intervals, strict=True)
-        return cls.of(x, means, low, high)
+        return cls.of(x, *zip(*map(mean_interval, repeats), strict=True))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Figure:
 
 
 @dataclass
-class Result:
+class Findings:
     """All that an experiment found."""
 
     rows: list[Row] = field(default_factory=list)
@@ -121,25 +121,17 @@ def agrees(statement: bool) -> Verdict:
     return "reproduced" if statement else "differs"
 
 
-def mean_interval(values: ArrayLike) -> tuple[float, tuple[float, float]]:
-    """Return the mean of independent repeats and its 95 % interval by Student's t."""
-    from scipy.stats import t
-
-    sample = np.asarray(values, dtype=np.float64)
-    mean, n = float(sample.mean()), len(sample)
-    if n < 2:
-        return mean, (float("nan"), float("nan"))
-    half = float(t.ppf(0.975, n - 1) * sample.std(ddof=1) / np.sqrt(n))
-    return mean, (mean - half, mean + half)
+def mean_of(repeats: ArrayLike) -> tuple[float, tuple[float, float]]:
+    """Return the mean of independent repeats and its 95 % interval."""
+    mean, low, high = mean_interval(repeats)
+    return float(mean), (float(low), float(high))
 
 
 def difference_row(source: str, what: str, differences: ArrayLike, level: float = 0.01) -> Row:
     """Return the row of a claim that paired differences are positive, with a paired t-test."""
-    from scipy.stats import ttest_1samp
-
     sample = np.asarray(differences, dtype=np.float64)
-    mean, interval = mean_interval(sample)
-    p = float(ttest_1samp(sample, 0).pvalue) if np.ptp(sample) > 0 else 1.0
+    mean, interval = mean_of(sample)
+    p = t_test(sample)
     verdict: Verdict = "undecided"
     if p < level:
         verdict = "reproduced" if mean > 0 else "differs"

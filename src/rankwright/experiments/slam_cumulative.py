@@ -7,7 +7,7 @@ import numpy as np
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, holds
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, holds
 from rankwright.losses import SLAM
 from rankwright.online import SLAMPerceptron
 from rankwright.online.slam_perceptron import SLAMFacts, Update
@@ -17,11 +17,11 @@ N_FEATURES, MARGIN = 10, 0.1
 UPDATES: tuple[Update, ...] = ("misordered", "paper")
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Run both updates on streams that a unit vector orders, and on noisy ones."""
     rounds = context.pick(400, 20_000)
     sizes = context.pick((5, 20), (5, 10, 20, 50, 100))
-    result = Result(settings={"rounds": rounds, "documents": list(sizes), "margin": MARGIN})
+    result = Findings(settings={"rounds": rounds, "documents": list(sizes), "margin": MARGIN})
     by_round, worst = {}, 0.0
     for noisy in (False, True):
         curves: dict[str, Curve] = {}

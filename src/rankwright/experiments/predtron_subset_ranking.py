@@ -16,11 +16,11 @@ import numpy as np
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import (
+from rankwright.experiments.findings import (
     Curve,
     Figure,
+    Findings,
     Panel,
-    Result,
     difference_row,
 )
 from rankwright.metrics import parse
@@ -96,7 +96,7 @@ def _curves(values: Sequence[int], found: dict[str, list[list[float]]]) -> dict[
     return {name: Curve.of_repeats(values, repeats) for name, repeats in found.items()}
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Draw the three panels of Figure 1 and test what the paper says of them."""
     repeats = context.pick(6, 50)
     queries = context.pick((10, 60), (5, 10, 20, 30, 40, 60, 80, 100))
@@ -112,7 +112,7 @@ def run(context: Context) -> Result:
         "(c) features, five of them telling": Panel(_curves(widths, c), "p", y, log_x=True),
     }
     settings = {"features": N_FEATURES, "spread": SPREAD, "repeats": repeats}
-    result = Result(settings=settings | {"documents in (a)": 10})
+    result = Findings(settings=settings | {"documents in (a)": 10})
     result.figures.append(Figure("figure1", "L_NDCG after one pass", panels))
     for panel, values, found in (("(a), n", queries, a), ("(b), m", sizes, b)):
         for i, value in enumerate(values):

@@ -6,8 +6,8 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, agrees
 from rankwright.experiments.fitting import fit_quietly
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, agrees
 from rankwright.linear import LinearRanker
 from rankwright.losses import SLAM, ListNet, Loss, RankHinge
 
@@ -15,7 +15,7 @@ LOSSES: dict[str, Loss] = {"SLAM": SLAM("ndcg"), "ListNet": ListNet(), "RankSVM"
 N_FEATURES, N_TRAIN, N_TEST, ALPHA = 20, 25, 1000, 0.05
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Fit on few queries, and see how much worse the loss is on new ones."""
     sizes = context.pick((10, 40), (10, 20, 40, 80, 160))
     repeats = context.pick(3, 20)
@@ -24,7 +24,7 @@ def run(context: Context) -> Result:
         for name in LOSSES:
             key = {"what": "slam-gap", "loss": name, "m": m, "repeats": repeats}
             gaps[name].append(context.once(key, _gaps, name, m, repeats))
-    result = Result(
+    result = Findings(
         settings={
             "features": N_FEATURES,
             "training queries": N_TRAIN,

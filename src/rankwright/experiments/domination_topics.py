@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.validation import Floats, Matrix
-from rankwright.experiments.domination.collections import Collection, collections
+from rankwright.experiments.domination_collections import Collection, collections
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, mean_of
 from rankwright.experiments.fitting import fit_quietly
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, mean_interval
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
 from rankwright.online import PAMIR
@@ -71,9 +71,9 @@ METHODS = ("PAMIR", "sequential", "induction", "sampled")
 SOURCES = {"RCV1-v2 subset": "Figure 16", "Corel5k, easy": "Figure 7", "generated": "Figure 16"}
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Fit every method to every topic; penalties are chosen on a fourth of the training part."""
-    result = Result()
+    result = Findings()
     panels = {}
     for collection in collections(context):
         result.settings[collection.name] = collection.settings
@@ -103,7 +103,7 @@ def _rows(name: str, found: dict[str, list[dict[str, float]]]) -> list[Row]:
     rows = []
     for method, values in found.items():
         for metric in (*METRICS, "density"):
-            mean, interval = mean_interval([one[metric] for one in values])
+            mean, interval = mean_of([one[metric] for one in values])
             paper = PRINTED.get(name, {}).get(method, {}).get(metric)
             verdict: Any = "reported" if paper is None else "not comparable"
             note = "" if paper is None else "same protocol, other documents"

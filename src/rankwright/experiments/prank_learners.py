@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.validation import Floats
-from rankwright.experiments.result import Curve, Row, agrees, mean_interval
+from rankwright.experiments.findings import Curve, Row, agrees, mean_of
 from rankwright.online import MulticlassPerceptron, PRank, WidrowHoff
 
 # The paper does not tell Widrow-Hoff's rate (R6): these, or these shares of 1 / R^2.
@@ -50,10 +50,10 @@ def curves(runs: list[dict[str, list[float]]], at: list[int]) -> dict[str, Curve
 def rows(source: str, what: str, final: dict[str, list[float]]) -> list[Row]:
     """Return the final losses, and whether PRank's is below each other's."""
     prank = np.array(final["PRank"])
-    _, ours = mean_interval(prank)
+    _, ours = mean_of(prank)
     found = []
     for name, values in final.items():
-        mean, interval = mean_interval(values)
+        mean, interval = mean_of(values)
         if name == "PRank":
             found.append(Row(source, f"{what}, {name}", mean, "reported", None, interval))
             continue

@@ -12,15 +12,15 @@ from rankwright.data.clicks import simulate_clicks
 from rankwright.data.dataset import Dataset
 from rankwright.data.noise import augment, label_noise_up_to, perturb_labels
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.result import (
+from rankwright.experiments.findings import (
     Curve,
     Figure,
+    Findings,
     Panel,
-    Result,
     Row,
     difference_row,
 )
-from rankwright.experiments.xendcg.trials import (
+from rankwright.experiments.xendcg_trials import (
     LOSSES,
     Source,
     describe,
@@ -64,10 +64,10 @@ CORRUPTIONS: dict[str, Corruption] = {
 }
 
 
-def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Result:
+def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Findings:
     n = context.pick(2, 20)
     chosen = [s for s in sources(context) if s.of_the_paper or not s.folders]
-    result = Result(settings={**describe(context, chosen), "trials": n})
+    result = Findings(settings={**describe(context, chosen), "trials": n})
     panels = {}
     for source in chosen[: context.pick(1, None)]:
         for kind in kinds:

@@ -10,8 +10,8 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.prank.learners import average_losses, curves, learners, rows
-from rankwright.experiments.result import Figure, Panel, Result
+from rankwright.experiments.findings import Figure, Findings, Panel
+from rankwright.experiments.prank_learners import average_losses, curves, learners, rows
 
 FOLDERS = ("ratings/movielens-100k", "movielens-100k", "ml-100k")
 CLASSES = [1, 2, 3, 4, 5]
@@ -19,14 +19,14 @@ LEAST = (100, 200)  # ratings of a viewer who takes part
 TRAIN_SHARE = 0.75  # of the batch setting
 
 
-def run(context: Context) -> Result | None:
+def run(context: Context) -> Findings | None:
     """Take a random viewer's ratings as ranks, those of the others as features."""
     folder = context.folder(*FOLDERS)
     if folder is None:
         return None
     table = _read(folder)
     repeats = context.pick(20, 500)
-    result = Result(settings={"data": "MovieLens 100K, in place of EachMovie", "repeats": repeats})
+    result = Findings(settings={"data": "MovieLens 100K for EachMovie", "repeats": repeats})
     panels = {}
     for least in LEAST:
         viewers = table[(table != 0).sum(axis=1) >= least]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.fitting import fit_quietly
-from rankwright.experiments.result import (
+from rankwright.experiments.findings import (
     Curve,
     Figure,
+    Findings,
     Panel,
-    Result,
     difference_row,
 )
+from rankwright.experiments.fitting import fit_quietly
 from rankwright.linear import DominationRank
 from rankwright.metrics import parse
 
@@ -21,7 +21,7 @@ ALPHAS = {"without regularisation": 1e-6, "with regularisation": 10.0}
 N_DOCS, N_FEATURES = 200, 60
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Flip labels of the training part, measure on clean documents."""
     repeats = context.pick(5, 100)
     found: dict[str, dict[float, list[float]]] = {how: {v: [] for v in LEVELS} for how in ALPHAS}
@@ -30,7 +30,7 @@ def run(context: Context) -> Result:
         for how in ALPHAS:
             for level, value in zip(LEVELS, values[how], strict=True):
                 found[how][level].append(value)
-    result = Result(settings={"repeats": repeats, "documents": N_DOCS, "features": N_FEATURES})
+    result = Findings(settings={"repeats": repeats, "documents": N_DOCS, "features": N_FEATURES})
     curves = {}
     for how, by_level in found.items():
         curves[how] = Curve.of_repeats(LEVELS, by_level.values())

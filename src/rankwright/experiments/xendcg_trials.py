@@ -10,8 +10,8 @@ import numpy as np
 
 from rankwright.data import make_mslr_like
 from rankwright.data.dataset import Dataset
-from rankwright.data.reading import read
 from rankwright.data.validation import Floats
+from rankwright.evaluation.folds import read_folds
 from rankwright.experiments.experiment import Context
 from rankwright.metrics import parse
 from rankwright.trees import BoostedRanker
@@ -23,7 +23,6 @@ FOLDERS = {  # names of folders that hold FoldK or train/vali/test, and what the
     "letor/mq2008": "MQ2008",
     "mq2008": "MQ2008",
 }
-PARTS = ("train", "vali", "test")
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,7 @@ class Source:
     def _load(self) -> Dataset:
         if not self.folders:
             return make_mslr_like(self.n_queries, mean_docs=self.mean_docs, n_features=40)
-        parts = [read(_file(self.folders[0], part)) for part in PARTS]
-        X = np.concatenate([part.X for part in parts])
-        y = np.concatenate([part.y for part in parts])
-        return Dataset(X, y, np.concatenate([part.qid for part in parts]))
+        return read_folds(self.folders[0])[0].joined()
 
 
 def sources(context: Context) -> list[Source]:
@@ -63,13 +59,6 @@ def sources(context: Context) -> list[Source]:
             seen.add(name)
             found.append(Source(name, tuple(sorted(path.glob("Fold*"))) or (path,)))
     return found
-
-
-def _file(folder: Path, part: str) -> Path:
-    found = sorted(folder.glob(f"{part}*.txt*"))
-    if not found:
-        raise FileNotFoundError(f"{folder} must hold {part}.txt or {part}.txt.gz.")
-    return found[0]
 
 
 def model(context: Context, source: Source, loss: str, seed: int = 0) -> BoostedRanker:

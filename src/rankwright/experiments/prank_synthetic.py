@@ -6,8 +6,8 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.prank.learners import average_losses, curves, learners, rows
-from rankwright.experiments.result import Figure, Panel, Result, Row, agrees
+from rankwright.experiments.findings import Figure, Findings, Panel, Row, agrees
+from rankwright.experiments.prank_learners import average_losses, curves, learners, rows
 from rankwright.online import PRank
 
 THRESHOLDS = (-1.0, -0.1, 0.25, 1.0)
@@ -15,7 +15,7 @@ NOISE = 0.125
 CLASSES = [1, 2, 3, 4, 5]
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Repeat the online run on fresh data."""
     repeats, rounds = context.pick((6, 2000), (100, 7000))
     at = np.unique(np.geomspace(20, rounds, 25).astype(int)).tolist()
@@ -23,7 +23,7 @@ def run(context: Context) -> Result:
     for seed in context.each("repeats", range(repeats)):
         key = {"what": "prank-synthetic", "seed": seed, "rounds": rounds, "at": at}
         runs.append(context.once(key, _repeat, seed, rounds, at))
-    result = Result(settings={"repeats": repeats, "rounds": rounds, "noise": NOISE})
+    result = Findings(settings={"repeats": repeats, "rounds": rounds, "noise": NOISE})
     final = {name: [run[name][-1] for run in runs] for name in runs[0]}
     what = f"time-averaged rank loss after {rounds} rounds"
     result.rows += rows("Figure 2", what, final)

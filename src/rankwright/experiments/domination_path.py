@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwright.experiments.domination.collections import Collection, collections
-from rankwright.experiments.domination.topics import highest_alpha, measure
+from rankwright.experiments.domination_collections import Collection, collections
+from rankwright.experiments.domination_topics import highest_alpha, measure
 from rankwright.experiments.experiment import Context, Experiment
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, agrees
 from rankwright.experiments.fitting import fit_quietly
-from rankwright.experiments.result import Curve, Figure, Panel, Result, Row, agrees
 from rankwright.linear import DominationRank
 
 KINDS = ("loss", "average precision", "density", "updates")
 
 
-def run(context: Context) -> Result:
+def run(context: Context) -> Findings:
     """Walk along the penalty, and along the training, for some topics of each collection."""
     shares = np.geomspace(0.5, 0.003, context.pick(4, 12)).tolist()
     lengths = np.unique(np.geomspace(5, context.pick(300, 20_000), context.pick(4, 12)).astype(int))
-    result = Result(settings={"penalties, as shares of the largest": [round(s, 4) for s in shares]})
+    result = Findings(
+        settings={"penalties, as shares of the largest": [round(s, 4) for s in shares]}
+    )
     for collection in collections(context):
         n = min(context.pick(2, 10), collection.n_topics)
         chosen = np.linspace(0, collection.n_topics - 1, n).astype(int).tolist()

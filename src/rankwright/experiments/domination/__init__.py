@@ -1,1 +1,0 @@
-"""Domination Rank: LETOR, topics, regularisation, noise."""

@@ -1,1 +1,0 @@
-"""Predtron: Figure 1, and bounds against losses for every kind of problem."""

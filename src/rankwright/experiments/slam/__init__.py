@@ -1,1 +1,0 @@
-"""SLAM surrogates and their perceptron: the paper prints no experiments, so its theorems."""

@@ -1,1 +1,0 @@
-"""XE-NDCG: Table 1 and Figures 1 to 3."""
