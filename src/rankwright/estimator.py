@@ -84,6 +84,15 @@ def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix
     )
 
 
+def finite_scores(scores: Any, first_row: int = 0) -> Floats:
+    """Return scores as float64; raise if products of very large features and weights overflowed."""
+    result = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(result).all():
+        row = first_row + int(np.argwhere(~np.isfinite(result))[0, 0])
+        raise ValueError(f"the score of row {row} is not finite: scale the features.")
+    return result
+
+
 def check_fitted_array(model: Any, name: str, shape: tuple[int, ...]) -> None:
     """Raise unless a model that was read from a file has this array of finite float64."""
     array = getattr(model, name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from rankwright.data import Dataset
 from rankwright.linear import DominationRank, LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
+from rankwright.models import CLASSES
 from rankwright.online import (
     PAMIR,
     MulticlassPerceptron,
@@ -326,3 +328,43 @@ def test_feature_names() -> None:
     np.testing.assert_allclose(fitted.predict(frame), X @ fitted.coef_)
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.predict(frame.rename(columns={"a": "e"}))
+
+
+# --- very large features -----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")  # those of numpy, beside the error, and of convergence
+@pytest.mark.parametrize("scale", [1e160, 1e200, 1.7e308])
+@pytest.mark.parametrize("name", CLASSES)
+def test_scores_are_finite_or_a_clear_error(name: str, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    X *= scale / np.abs(X).max()
+    y = np.arange(60) % 3
+    if name in ("TopicRankers", "PredtronMultilabel", "PredtronLabelRanker"):
+        y = np.column_stack([y > 0, y > 1]).astype(int)
+    model = getattr(import_module(CLASSES[name]), name)()
+    for kernel in (None, "linear") if hasattr(model, "kernel") else (None,):
+        if kernel is not None:
+            model.set_params(kernel=kernel)
+        answers, message = [], "scale the features"
+        try:
+            model.fit(X, y)
+            answers.append(model.predict(X))
+            if hasattr(model, "decision_function"):
+                answers.append(model.decision_function(X))
+        except ValueError as error:
+            message = str(error)
+        assert "scale the features" in message or "infs or NaNs" in message
+        assert all(np.isfinite(answer).all() for answer in answers)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_row_of_an_infinite_score_is_named() -> None:
+    X, y, qid = make_data()
+    for model in (SLAMPerceptron(), PredtronRanker(), PRank(), PRank("voted"), LinearRanker()):
+        fitted = model.fit(X, y, qid)
+        far = X.copy()
+        far[7] = -np.sign(fitted.coef_.ravel()) * 1.7e308 if hasattr(fitted, "coef_") else 1.7e308
+        with pytest.raises(ValueError, match=r"^the score of row 7 is not finite: scale the feat"):
+            fitted.predict(far)

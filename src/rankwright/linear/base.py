@@ -21,6 +21,7 @@ from rankwright.estimator import (
     check_features,
     check_fitted_array,
     check_ranking_data,
+    finite_scores,
     mean_ndcg,
 )
 from rankwright.exceptions import ConvergenceWarning, DataError
@@ -165,7 +166,7 @@ class LinearModel(BaseEstimator):
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
-        return multiply(check_features(self, X), self.coef_, self.n_jobs)
+        return finite_scores(multiply(check_features(self, X), self.coef_, self.n_jobs))
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return mean NDCG@10."""

@@ -17,7 +17,12 @@ from rankwright.data.groups import Ints
 from rankwright.data.hashing import combine, mix
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_count
-from rankwright.estimator import check_features, check_fitted_array, validate_data
+from rankwright.estimator import (
+    check_features,
+    check_fitted_array,
+    finite_scores,
+    validate_data,
+)
 from rankwright.exceptions import DataError
 from rankwright.linear.domination_rank import DominationRank
 from rankwright.metrics import AP
@@ -138,7 +143,7 @@ class TopicRankers(BaseEstimator):
         """Return scores of shape (n_docs, n_topics); a larger one ranks higher."""
         matrix, coef = check_features(self, X), self.coef_
         used = np.unique(coef.indices)
-        return np.asarray(matrix[:, used] @ coef[used].toarray(), dtype=np.float64)
+        return finite_scores(matrix[:, used] @ coef[used].toarray())
 
     def score(self, X: Any, Y: Any) -> float:
         """Return the mean over topics of the average precision."""

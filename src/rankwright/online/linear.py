@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats
-from rankwright.estimator import RankingData, check_features, check_fitted_array, mean_ndcg
+from rankwright.estimator import (
+    RankingData,
+    check_features,
+    check_fitted_array,
+    finite_scores,
+    mean_ndcg,
+)
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
 
@@ -36,7 +42,7 @@ class OnlineLinearRanker(OnlineLearner):
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
-        return np.asarray(check_features(self, X) @ self.coef_, dtype=np.float64)
+        return finite_scores(check_features(self, X) @ self.coef_)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return mean NDCG@10."""

@@ -13,7 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array
+from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.dual import KernelLike, survival
 from rankwright.online.labels import LabelData, OnlineLabeler
@@ -104,7 +104,7 @@ class MulticlassPerceptron(OnlineLabeler):
 
     def _scores(self, X: Matrix) -> Floats:
         if self.kernel is None:
-            return np.asarray(X @ self.coef_.T, dtype=np.float64)
+            return finite_scores(X @ self.coef_.T)
         coef = self.dual_coef_
         if self.variant == "averaged":
             coef = coef * survival(self.born_, self.n_rounds_)[:, None]

@@ -13,7 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array
+from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.dual import KernelLike, survival
@@ -121,7 +121,7 @@ class PRank(OnlineLabeler):
 
     def _scores(self, X: Matrix) -> Floats:
         if self.kernel is None:
-            return np.asarray(X @ self.coef_, dtype=np.float64)
+            return finite_scores(X @ self.coef_)
         return self._dual_scores(X, self.dual_coef_ * self._shares()[:, None])[:, 0]
 
     @property
@@ -153,6 +153,7 @@ class PRank(OnlineLabeler):
             if len(self.support_):
                 products = kernel(part, self.support_) * self.dual_coef_[:, 0]
                 np.cumsum(products, axis=1, out=scores[:, 1:])
+                finite_scores(scores, begin)
             votes = np.zeros((part.shape[0], k))
             predicted = np.zeros(scores.shape, dtype=np.int64)
             for r in range(k - 1):

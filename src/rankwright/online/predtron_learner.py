@@ -13,7 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_fitted_array
+from rankwright.estimator import check_features, check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, OnlineLearner, Rounds
 from rankwright.online.dual import BLOCK, Kernel, KernelForm, survival
@@ -362,8 +362,8 @@ class PredtronLearner(KernelForm, OnlineLearner):
             if self.variant == "averaged":
                 coef = coef * survival(self.born_, self.n_rounds_)[:, None]
             return self._dual_scores(matrix, coef)
-        scores = np.asarray(matrix @ np.atleast_2d(self.coef_).T, dtype=np.float64)
-        return scores + self.intercept_ if self.fit_intercept else scores
+        scores = matrix @ np.atleast_2d(self.coef_).T
+        return finite_scores(scores + self.intercept_ if self.fit_intercept else scores)
 
     def _comparator_scores(self, X: Matrix, comparator: Any) -> Floats:
         """Return the scores of a comparator, weights by score and feature, one more for a bias."""

@@ -13,7 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array
+from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.dual import KernelLike, survival
@@ -99,7 +99,7 @@ class WidrowHoff(OnlineLabeler):
 
     def _scores(self, X: Matrix) -> Floats:
         if self.kernel is None:
-            return np.asarray(X @ self.coef_, dtype=np.float64)
+            return finite_scores(X @ self.coef_)
         coef = self.dual_coef_
         if self.variant == "averaged":
             coef = coef * survival(self.born_, self.n_rounds_)[:, None]
@@ -165,6 +165,8 @@ class WidrowHoff(OnlineLabeler):
         return Rounds(np.array(losses, dtype=np.float64), n_updates)
 
     def _too_long(self, longest: float) -> str:
+        if self.eta is None:
+            return "the weights overflow: scale the features."
         return (
             f"the weights overflow with eta = {self.eta:g}: it must be below 2/R^2, and the "
             f"longest document has R = {longest:.4g}. Scale the features, or use eta=None."
