@@ -71,6 +71,8 @@ PENALTIES = {
     "elastic-net": ElasticNet(l1=0.03, l2=0.05),
 }
 LAYOUTS = ("float64", "float32", "csr-float64", "csr-float32")
+# What form the data have is a matter of the kernels: one loss of each shows it.
+IN_ALL_LAYOUTS = ("domination", "listnet", "xendcg-eps", "rank-logistic", "slam", "rank-hinge")
 TAKES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "coordinate_descent": (LOG_SUM_EXP, LAYOUTS),
     "feature_induction": (LOG_SUM_EXP, LAYOUTS),
@@ -98,9 +100,19 @@ class Case:
         return self.loss not in KINKED
 
     @property
+    def sparse(self) -> bool:
+        """Whether the penalty makes weights 0."""
+        return PENALTIES[self.penalty].l1 > 0
+
+    @property
     def strong(self) -> bool:
         """Whether the objective is strongly convex, its minimiser unique."""
         return PENALTIES[self.penalty].l2 > 0
+
+    @property
+    def certified(self) -> bool:
+        """Whether a bound on the distance from the optimum is known."""
+        return self.strong or self.loss in LOG_SUM_EXP
 
     def __str__(self) -> str:
         return f"{self.solver}-{self.loss}-{self.penalty}-{self.layout}"
@@ -111,12 +123,14 @@ CASES = [
     for solver, (losses, layouts) in TAKES.items()
     for loss in losses
     for penalty in PENALTIES
-    for layout in layouts
+    for layout in (layouts if loss in IN_ALL_LAYOUTS else layouts[:1])
 ]
 DOUBLE = [case for case in CASES if case.layout == "float64"]
 SMOOTH = [case for case in DOUBLE if case.smooth]
+# What a solver does with its arguments: with l1 and without, as several have a way for each.
+HABITS = [case for case in DOUBLE if case.penalty in ("l2", "elastic-net")]
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
-every_double = pytest.mark.parametrize("case", DOUBLE, ids=str)
+every_habit = pytest.mark.parametrize("case", HABITS, ids=str)
 every_smooth = pytest.mark.parametrize("case", SMOOTH, ids=str)
 every_log_sum_exp = pytest.mark.parametrize("loss", LOG_SUM_EXP)
 every_penalty = pytest.mark.parametrize("penalty", PENALTIES)
@@ -276,13 +290,10 @@ def test_violation_is_that_of_the_optimality_conditions(case: Case) -> None:
     assert largest <= 1e-7 * at_zero
 
 
-@every_double
-@pytest.mark.parametrize("max_iter", [1, 2, 4, None])
+@pytest.mark.parametrize("case", [case for case in DOUBLE if case.certified], ids=str)
+@pytest.mark.parametrize("max_iter", [2, None])
 def test_gap_is_a_certificate(case: Case, max_iter: int | None) -> None:
     found = solution(case) if max_iter is None else solve(case, max_iter=max_iter)
-    if not case.strong and case.loss not in LOG_SUM_EXP:
-        assert found.gap == math.inf
-        return
     best, _ = optimum(case.loss, case.penalty)
     excess = value(case.loss, case.penalty, found.coef) - best
     assert excess <= found.gap + 1e-9
@@ -290,12 +301,14 @@ def test_gap_is_a_certificate(case: Case, max_iter: int | None) -> None:
         assert found.gap <= (1e-8 if case.strong else 1e-6) * found.objective[0]
 
 
-@every_case
+@pytest.mark.parametrize("case", [case for case in DOUBLE if not case.certified], ids=str)
+def test_where_no_certificate_is_known_the_gap_is_infinite(case: Case) -> None:
+    assert solution(case).gap == math.inf
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.sparse and case.smooth], ids=str)
 def test_l1_weights_are_zero_exactly(case: Case) -> None:
-    omega = PENALTIES[case.penalty]
-    if omega.l1 == 0 or not case.smooth:
-        return
-    found = solution(case)
+    omega, found = PENALTIES[case.penalty], solution(case)
     _, w = optimum(case.loss, case.penalty)
     slope = np.abs(mean_loss(case.loss, w, problem())[1])
     idle = slope < omega.l1 - 1e-3  # 0 at the optimum, and clearly so
@@ -311,7 +324,7 @@ def test_l1_makes_some_weights_zero_and_leaves_others() -> None:
     assert any(0 < count < 5 for count in counts.values())
 
 
-@every_double
+@every_habit
 def test_stops_at_max_iter(case: Case) -> None:
     found = solve(case, max_iter=1)
     assert found.n_iter == 1
@@ -320,7 +333,7 @@ def test_stops_at_max_iter(case: Case) -> None:
         assert not found.converged
 
 
-@every_smooth
+@pytest.mark.parametrize("case", [case for case in HABITS if case.smooth], ids=str)
 def test_a_start_at_the_solution_stops_at_once(case: Case) -> None:
     found = solution(case)
     again = solve(case, start=found.coef, tol=1e-6)
@@ -351,14 +364,14 @@ def test_a_bundle_that_stops_early_knows_how_far_it_is(case: Case, tol: float) -
         assert found.gap <= tol * at_zero
 
 
-@every_double
+@every_habit
 def test_start_is_left_alone(case: Case) -> None:
     start = np.full(5, 0.25)
     solve(case, start=start, max_iter=2)
     np.testing.assert_array_equal(start, 0.25)
 
 
-@every_double
+@every_habit
 def test_callback_hears_of_every_iteration(case: Case) -> None:
     heard: list[Progress] = []
     found = solve(case, callback=heard.append)
@@ -406,11 +419,14 @@ def test_a_distant_start_leads_to_the_same_optimum(case: Case) -> None:
     np.testing.assert_allclose(found.coef, solution(case).coef, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("places", [[0, 0], [4], [11, 11], [0, 5, 11]], ids=str)
-@pytest.mark.parametrize("case", [c for c in DOUBLE if c.penalty == "elastic-net"], ids=str)
+@pytest.mark.parametrize("places", [[0, 0, 5], [4, 11, 11]], ids=str)
+@pytest.mark.parametrize(
+    "case",
+    # Not xendcg: its gamma is drawn by the query's number.
+    [c for c in DOUBLE if c.penalty == "elastic-net" and c.loss != "xendcg"],
+    ids=str,
+)
 def test_queries_without_documents_count(case: Case, places: list[int]) -> None:
-    if case.loss == "xendcg":
-        pytest.skip("gamma is drawn by the query's number")
     data = problem()
     indptr = np.insert(data.groups.indptr, np.array(places) + 1, data.groups.indptr[places])
     more = Data(data.X, data.y, Groups(indptr))
@@ -429,7 +445,7 @@ def test_queries_without_documents_count(case: Case, places: list[int]) -> None:
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2", "elastic-net"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["float64", "csr-float32"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_auto_chooses_a_solver_that_takes_the_loss(loss: str, layout: str, penalty: str) -> None:
     chosen = choose_solver(objective(Case("auto", loss, penalty, layout)))
