@@ -126,8 +126,7 @@ def test_the_installed_command_runs() -> None:
         (("info", "bad.parquet"), "bad.parquet: is not a readable parquet file: "),
         (
             ("evaluate", "good.txt", "short.txt"),
-            "short.txt: there must be one score for each of the 4 documents of good.txt, but there "
-            "are 2.",
+            "short.txt: there must be one score for each of the 4 documents, but there are 2.",
         ),
         (
             ("evaluate", "good.txt", "words.txt"),
@@ -143,8 +142,7 @@ def test_the_installed_command_runs() -> None:
         ),
         (
             ("evaluate", "good.txt", "empty.txt"),
-            "empty.txt: there must be one score for each of the 4 documents of good.txt, but there "
-            "are 0.",
+            "empty.txt: there must be one score for each of the 4 documents, but there are 0.",
         ),
         (("evaluate", "good.txt", "nope.txt"), "nope.txt: there is no such file."),
         (("evaluate", "nope.txt", "scores.txt", "-m", "x"), "there is no metric 'x'. There are ap"),
@@ -453,8 +451,8 @@ def test_a_mismatch_on_standard_input_is_named(files: Path) -> None:
     done = shell("evaluate", "good.txt", "-", folder=files, stdin=b"2\n")
     assert done.returncode == 2
     assert done.stderr.decode() == (
-        "rankwright: standard input: there must be one score for each of the 4 documents of "
-        "good.txt, but there are 1.\n"
+        "rankwright: standard input: there must be one score for each of the 4 documents, "
+        "but there are 1.\n"
     )
 
 

@@ -14,8 +14,9 @@ import typer
 from typer.testing import CliRunner
 
 import rankwright as rw
-from rankwright.cli.bounds import _theorem, bounds
+from rankwright.cli.bounds import bounds
 from rankwright.exceptions import DataError
+from rankwright.linear import generalization_of
 from rankwright.losses import SLAM, Domination
 from rankwright.theory import certificate, generalization, radius
 
@@ -104,7 +105,7 @@ def test_standardized_sparse_features_too(folder: Path) -> None:
     dense = read_json(folder)
     sparse = rw.Dataset(sp.csr_array(ds.X), ds.y, ds.qid)
     model = rw.load(folder / "model.rw")
-    theorem, _ = _theorem(model, rw.losses.from_name("slam"), sparse)
+    theorem, _ = generalization_of(model, sparse)
     assert theorem is not None
     assert theorem.radius == pytest.approx(dense["theorem_8"]["radius"], rel=1e-5)
 
@@ -165,3 +166,14 @@ def test_a_model_that_is_not_linear(folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("rankwright.persistence.load", lambda path: object())
     with pytest.raises(DataError, match="must be a linear model with a loss, but is a object"):
         run(folder)
+
+
+def test_the_theorem_says_nothing_of_an_online_learner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ds = rw.data.make_mslr_like(n_queries=10, n_features=4, mean_docs=6)
+    rw.write_letor(ds, tmp_path / "data.txt")
+    rw.save(rw.OnlineRanker("listnet").fit(ds.X, ds.y, ds.qid), tmp_path / "online.rw")
+    result = CliRunner().invoke(app, [str(tmp_path / "online.rw"), str(tmp_path / "data.txt")])
+    assert result.exit_code == 0, result.output
+    assert "about minimisers of a penalised loss, not OnlineRanker." in result.output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +15,10 @@ from rankwright.cli.terminal import (
     Qid,
     doing,
     print_table,
-    read_dataset,
+    read_like_model,
 )
 
 if TYPE_CHECKING:
-    from rankwright.data import Dataset
     from rankwright.losses import Loss
     from rankwright.theory import Certificate, Generalization
 
@@ -37,6 +36,7 @@ def bounds(
     Exits with 1 if the loss falls below its bound on a query.
     """
     from rankwright.exceptions import DataError
+    from rankwright.linear import generalization_of
     from rankwright.losses import from_name
     from rankwright.persistence import load
     from rankwright.theory import certificate
@@ -46,20 +46,13 @@ def bounds(
         raise DataError(
             f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
         )
-    width = ranker.n_features_in_
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs, n_features=width)
-    if dataset.n_features != width:
-        raise DataError(
-            f"must have the {width} features that {model} was trained on, but has "
-            f"{dataset.n_features}.",
-            path=data,
-        )
+    dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
     loss = from_name(ranker.loss)
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)
         proof = None if loss.bound is None else certificate(loss, scores, dataset.y, dataset.groups)
         mean_loss = loss.value_and_grad(scores, dataset.y, dataset.groups)[0] / dataset.n_queries
-        theorem, reservations = _theorem(ranker, loss, dataset)
+        theorem, reservations = generalization_of(ranker, dataset)
     if as_json:
         facts = {
             "model": model,
@@ -77,44 +70,6 @@ def bounds(
         _print_theorem(theorem, reservations)
     if proof is not None and not proof.holds:
         raise typer.Exit(1)
-
-
-def _theorem(ranker: Any, loss: Loss, dataset: Dataset) -> tuple[Generalization | None, list[str]]:
-    """Return Theorem 8's numbers, and what keeps them from being about this model."""
-    import numpy as np
-
-    from rankwright.linear.scaling import standard_deviations
-    from rankwright.penalties import ElasticNet
-    from rankwright.theory import generalization, radius
-
-    reservations = [
-        "R_X and B were read off DATA and the model instead of being fixed before the draw, so the "
-        "numbers tell orders of magnitude."
-    ]
-    X, coef = dataset.X, ranker.coef_
-    if getattr(ranker, "standardize", False):
-        # Penalised was the length of the weights of X / scale.
-        scale = standard_deviations(X)
-        X, coef = X * (1 / scale).astype(X.dtype), coef * scale
-        reservations.append(
-            "Features were divided by their standard deviations, and R_X and B are those of the "
-            "divided features. The theorem takes the features as given."
-        )
-    penalty = ElasticNet.from_name(ranker.penalty, ranker.alpha, getattr(ranker, "l1_ratio", 0.5))
-    alpha = penalty.l2 if penalty.l2 > 0 else None
-    if alpha is None or penalty.l1 > 0:
-        alpha = None
-        reservations.append(
-            f"The model was fitted with penalty {ranker.penalty!r}; the theorem is about l2 only."
-        )
-    length, longest = float(np.linalg.norm(coef)), radius(X)
-    if length == 0 or longest == 0:
-        return None, ["It says nothing: all weights of the model or all features in DATA are 0."]
-    m = int(dataset.groups.sizes.max())
-    try:
-        return generalization(loss, longest, dataset.n_queries, length, alpha, m=m), reservations
-    except ValueError as error:
-        return None, [f"It says nothing: {error}"]
 
 
 def _print_certificate(loss: Loss, mean_loss: float, proof: Certificate | None) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rankwright.cli.terminal import DataFile, Jobs, Label, Qid, doing, read_dataset
+from rankwright.cli.terminal import DataFile, Jobs, Label, Qid, doing, read_like_model
 
 
 def predict(
@@ -20,20 +20,11 @@ def predict(
     jobs: Jobs = None,
 ) -> None:
     """Write one score a line, in the order of the data."""
-    from rankwright.data.writing import write_atomically
-    from rankwright.exceptions import DataError
+    from rankwright.data.scores import write_scores
     from rankwright.persistence import load
 
     ranker = load(model)
-    width = ranker.n_features_in_
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs, n_features=width)
-    if dataset.n_features != width:
-        raise DataError(
-            f"must have the {width} features that {model} was trained on, but has "
-            f"{dataset.n_features}.",
-            path=data,
-        )
+    dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
     with doing("Scoring"):
-        scores = dataset.restore(ranker.predict(dataset.X))
-    with write_atomically(out) as file:
-        file.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
+        scores = ranker.predict(dataset.X)
+    write_scores(scores, dataset, out)

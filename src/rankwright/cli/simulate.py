@@ -31,20 +31,31 @@ class Output(StrEnum):
     weighted = "weighted"
 
 
+Level = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of documents (labels, augment), or probability of a click on label 0."
+    ),
+]
+Probabilities = Annotated[
+    str | None,
+    typer.Option(help="labels: probabilities of labels 0,1,...; clicks: of a click on them."),
+]
+Write = Annotated[
+    Output,
+    typer.Option(
+        help="Clicks: a query for each impression, or click rates as labels, plain or weighted by "
+        "inverse propensities."
+    ),
+]
+
+
 def simulate(
     data: DataFile,
     out: Annotated[str, typer.Argument(help="The file to write; its name tells the format.")],
     noise: Annotated[Noise, typer.Option(help="What happens to the data.")],
-    level: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of documents (labels, augment), or probability of a click on label 0."
-        ),
-    ] = None,
-    probabilities: Annotated[
-        str | None,
-        typer.Option(help="labels: probabilities of labels 0,1,...; clicks: of a click on them."),
-    ] = None,
+    level: Level = None,
+    probabilities: Probabilities = None,
     impressions: Annotated[int, typer.Option(help="Clicks: lists shown for each query.")] = 10,
     scores: Annotated[
         str | None,
@@ -52,13 +63,7 @@ def simulate(
     ] = None,
     eta: Annotated[float, typer.Option(help="position, browsing: how fast attention falls.")] = 1.0,
     top: Annotated[int | None, typer.Option(help="Clicks: show only so many documents.")] = None,
-    write: Annotated[
-        Output,
-        typer.Option(
-            help="Clicks: a query for each impression, or click rates as labels, plain or "
-            "weighted by inverse propensities."
-        ),
-    ] = Output.impressions,
+    write: Write = Output.impressions,
     log: Annotated[
         str | None, typer.Option(help="Clicks: also write all that was shown (.tsv).")
     ] = None,
@@ -107,10 +112,9 @@ def _clicks(
     top: int | None,
     seed: int,
 ) -> ClickLog:
-    from rankwright.cli.evaluate import read_scores
     from rankwright.data import Cascade, PositionBased, UserBrowsing, simulate_clicks
     from rankwright.data.click_models import CLICKS
-    from rankwright.exceptions import DataError
+    from rankwright.data.scores import read_scores
 
     chances = CLICKS if clicks is None else clicks
     model: Cascade | PositionBased | UserBrowsing
@@ -122,18 +126,9 @@ def _clicks(
         model = UserBrowsing(chances, eta)
     if level is not None:
         model = model.with_noise(level)
-    order = None
-    if scores is not None:
-        values = read_scores(scores)
-        if len(values) != dataset.n_docs:
-            raise DataError(
-                f"there must be one score for each of the {dataset.n_docs} documents, but there "
-                f"are {len(values)}.",
-                path=scores,
-            )
-        order = values[dataset.order]
+    ranked = None if scores is None else read_scores(scores, dataset)
     return simulate_clicks(
-        dataset, model, scores=order, impressions=impressions, top=top, random_state=seed
+        dataset, model, scores=ranked, impressions=impressions, top=top, random_state=seed
     )
 
 

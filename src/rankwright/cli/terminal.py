@@ -54,6 +54,23 @@ def read_dataset(path: str, *, label: str, qid: str, jobs: int | None, **letor: 
         return read(path, n_jobs=jobs, **letor)
 
 
+def read_like_model(
+    path: str, model_path: str, model: Any, *, label: str, qid: str, jobs: int | None
+) -> Dataset:
+    """Read a file whose documents must have the features of a fitted model."""
+    from rankwright.exceptions import DataError
+
+    width = model.n_features_in_
+    dataset = read_dataset(path, label=label, qid=qid, jobs=jobs, n_features=width)
+    if dataset.n_features != width:
+        raise DataError(
+            f"must have the {width} features that {model_path} was trained on, but has "
+            f"{dataset.n_features}.",
+            path=path,
+        )
+    return dataset
+
+
 def print_table(columns: list[str], rows: list[list[str]]) -> None:
     """Print a table: with colour on a terminal, plain and aligned when piped."""
     if sys.stdout.isatty():

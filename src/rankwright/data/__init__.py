@@ -14,6 +14,7 @@ from rankwright.data.letor import read_letor, stream, write_letor
 from rankwright.data.noise import augment, perturb_labels
 from rankwright.data.ranks import rank, top_k
 from rankwright.data.reading import read, write
+from rankwright.data.scores import read_scores, write_scores
 from rankwright.data.synthetic import make_mslr_like
 
 __all__ = [
@@ -43,10 +44,12 @@ __all__ = [
     "read",
     "read_frame",
     "read_letor",
+    "read_scores",
     "simulate_clicks",
     "stream",
     "top_k",
     "write",
     "write_frame",
     "write_letor",
+    "write_scores",
 ]

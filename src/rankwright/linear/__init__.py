@@ -5,6 +5,7 @@ from rankwright.linear.domination_rank import DominationRank
 from rankwright.linear.formula import feature_names, formula, strongest_features
 from rankwright.linear.linear_ranker import LinearRanker
 from rankwright.linear.selection import AlphaChoice, choose_alpha
+from rankwright.linear.theorem import generalization_of
 from rankwright.linear.topics import TopicRankers
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "choose_alpha",
     "feature_names",
     "formula",
+    "generalization_of",
     "strongest_features",
 ]
