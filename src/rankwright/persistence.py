@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwright import __version__, losses
 from rankwright.data.files import PathLike
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
 from rankwright.metrics import METRICS, parse
@@ -94,12 +94,17 @@ def save(model: Any, path: PathLike) -> None:
             f"but is a {kind.__module__}.{kind.__qualname__}."
         )
     check_is_fitted(model, msg="%(name)s must be fitted before it is saved.")
-    if Path(path).suffix.lower() in (".gz", ".zst"):
-        raise ValueError(f"a model file is not compressed: name it *.rw, not {Path(path).name!r}.")
+    _check_name(path)
     content = _pack(model)
     _unpack(io.BytesIO(content))  # what could not be loaded is not written
     with write_atomically(path) as out:
         out.write(content)
+
+
+def check_model_path(path: PathLike) -> None:
+    """Raise now, not after the training, if :func:`save` could not write to this path."""
+    _check_name(path)
+    check_writable(path)
 
 
 def load(path: PathLike) -> Any:
@@ -124,6 +129,11 @@ def load(path: PathLike) -> Any:
 
 
 # ---- writing ----
+
+
+def _check_name(path: PathLike) -> None:
+    if Path(path).suffix.lower() in (".gz", ".zst"):
+        raise ValueError(f"a model file is not compressed: name it *.rw, not {Path(path).name!r}.")
 
 
 def _pack(model: Any) -> bytes:

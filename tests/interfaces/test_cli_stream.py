@@ -229,6 +229,56 @@ def test_checkpoints_of_something_else_are_refused(
     assert result.exit_code == 0
 
 
+def test_data_that_changed_far_behind_are_other_data(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same size, the same first MiB: one label near the end is another."""
+    lines = data.read_bytes().splitlines(keepends=True)
+    path, out = tmp_path / "long.txt", tmp_path / "model.rw"
+    content = b"".join(line.replace(b"qid:", b"qid:%d" % i) for i in range(16) for line in lines)
+    path.write_bytes(content)
+    arguments = [path, "--stream", "--model", "slam-perceptron", "-o", out]
+    with monkeypatch.context() as patch:
+        patch.setattr(rw.SLAMPerceptron, "partial_fit", stopping_after(3))
+        run(*arguments, "--checkpoint-every", 1)
+    place = content.rindex(b"\n", 0, -1) + 1
+    assert place > 1 << 20
+    digit = content[place : place + 1]
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(b"1" if digit == b"0" else b"0")
+    result = run(*arguments, "--resume")
+    assert isinstance(result.exception, rw.DataError)
+    assert str(result.exception) == (
+        f"{out}.checkpoint: was made from other data than {path}. Start anew without --resume."
+    )
+    assert result.stderr == ""
+    assert not out.exists()
+    path.write_bytes(content)
+    assert "going on after" in run(*arguments, "--resume").stderr
+
+
+def test_data_that_change_between_passes_are_an_error(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.txt"
+    path.write_bytes(data.read_bytes())
+    original = rw.SLAMPerceptron.partial_fit
+
+    def changing(self: Any, *args: Any) -> Any:
+        if getattr(self, "n_rounds_", 0) == 100:
+            path.write_bytes(data.read_bytes() + b"1 qid:99999 1:1\n")
+        return original(self, *args)
+
+    monkeypatch.setattr(rw.SLAMPerceptron, "partial_fit", changing)
+    monkeypatch.setattr(train_stream, "PIECE", 100)
+    arguments = ["--stream", "--model", "slam-perceptron", "-o", tmp_path / "m.rw"]
+    result = run(path, *arguments, "-p", "n_epochs=2")
+    assert isinstance(result.exception, rw.DataError)
+    assert "data.txt: has changed since the pass before. Start anew." in str(result.exception)
+    assert not (tmp_path / "m.rw").exists()
+
+
 def test_plain_lines_when_piped(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

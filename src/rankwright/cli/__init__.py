@@ -28,6 +28,7 @@ from rankwright.cli import (
     train,
     tune,
 )
+from rankwright.cli.standard import drop_output, standard_streams
 
 app = typer.Typer(
     name="rankwright",
@@ -70,11 +71,10 @@ def main() -> None:
     # LightGBM's threads would spin while they wait; it reads this when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
-        app()
+        with standard_streams():
+            app()
     except BrokenPipeError:
-        # The reader of our output went away; keep Python from complaining about it once more at
-        # exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # its reader went away
         sys.exit(1)
     except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
         typer.echo(f"rankwright: {error or type(error).__name__}", err=True)

@@ -71,6 +71,7 @@ def compare(
     """
     from rankwright.cli.noise_study import print_study
     from rankwright.comparison.compare import compare as run
+    from rankwright.data.writing import check_writable_folder
     from rankwright.evaluation.measure import DEFAULT_METRICS
     from rankwright.metrics import parse
 
@@ -79,6 +80,7 @@ def compare(
     metrics = metric or list(DEFAULT_METRICS)
     for name in metrics:
         parse(name)  # before the long reading
+    check_writable_folder(out)
     entries = read_entries(models)
     reader = partial(_read, label=label, qid=qid, jobs=jobs)
     parts = _folds(data, test, valid, folds, seed, reader)
@@ -242,7 +244,7 @@ def _fitting(
     columns: list[str], rows: list[list[str]], least_wanted: list[str]
 ) -> tuple[list[str], list[list[str]]]:
     """Leave out columns, the least wanted first, until the table fits the terminal."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return columns, rows
     room = shutil.get_terminal_size().columns
     for name in least_wanted:

@@ -24,7 +24,9 @@ def convert(
 ) -> None:
     """Convert between LETOR text, Parquet and CSV; rows keep their order."""
     from rankwright.data.reading import write
+    from rankwright.data.writing import check_writable
 
+    check_writable(out)
     dtype = "float64" if double else "float32"
     doc_id_column = "doc_id" if doc_ids else None
     dataset = read_dataset(

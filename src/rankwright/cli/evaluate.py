@@ -45,6 +45,7 @@ def evaluate(
 ) -> None:
     """Measure scores, with 95 % bootstrap intervals over queries."""
     from rankwright.data.scores import read_scores
+    from rankwright.data.writing import check_writable
     from rankwright.evaluation import evaluate as measure
     from rankwright.evaluation.measure import DEFAULT_METRICS
     from rankwright.exceptions import DataError
@@ -53,6 +54,8 @@ def evaluate(
     names = metric or list(DEFAULT_METRICS)
     for name in names:
         parse(name)  # before the long reading
+    if per_query is not None:
+        check_writable(per_query)
     if data == scores == "-":
         raise DataError("data and scores cannot both come from standard input.")
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
@@ -61,13 +64,13 @@ def evaluate(
         result = measure(values, dataset, names, random_state=seed, n_jobs=jobs)
     if per_query is not None:
         result.write_per_query(per_query)
+    err = per_query == "-"  # which is the output then
     if as_json:
-        typer.echo(
-            json.dumps({"data": data, "scores": scores, "metrics": result.to_dict()}, indent=2)
-        )
+        facts = {"data": data, "scores": scores, "metrics": result.to_dict()}
+        typer.echo(json.dumps(facts, indent=2), err=err)
         return
     rows = [
         [name, f"{r.mean:.4f}", f"[{r.low:.4f}, {r.high:.4f}]", str(r.n_queries)]
         for name, r in result.results.items()
     ]
-    print_table(["metric", "mean", "95 % interval", "queries"], rows)
+    print_table(["metric", "mean", "95 % interval", "queries"], rows, err=err)

@@ -49,15 +49,16 @@ def noise_study(
     """
     from rankwright.comparison.noise_study import DEFAULT_MODELS
     from rankwright.comparison.noise_study import noise_study as run
-    from rankwright.data.writing import write_atomically
+    from rankwright.data.writing import check_writable_folder, make_folder, write_atomically
     from rankwright.metrics import parse
 
     parse(metric)  # before the long reading
     entries = read_entries(models or [",".join(DEFAULT_MODELS)])
     swept = None if levels is None else _levels(levels)
+    check_writable_folder(out)
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with study_progress() as callback:
         study = run(
             dataset,

@@ -45,6 +45,7 @@ def path(
 ) -> None:
     """Fit a linear ranker for many penalty weights, from all weights 0 to nearly no penalty."""
     from rankwright.data.files import suffix
+    from rankwright.data.writing import check_writable
     from rankwright.metrics import parse
 
     given = {"standardize": True, "n_jobs": jobs} | parse_params(param or [])
@@ -55,6 +56,8 @@ def path(
     quality = parse(metric)
     if out is not None and suffix(out) not in (".svg", ".png", ".html"):
         raise ValueError(f"--out must be *.svg, *.png or *.html, but is {out!r}.")
+    if out is not None:
+        check_writable(out)
     if n_alphas < 1:
         raise ValueError(f"--n-alphas must be a positive integer, but is {n_alphas}.")
     train: Any = read_dataset(data, label=label, qid=qid, jobs=jobs)

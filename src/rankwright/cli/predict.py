@@ -21,8 +21,10 @@ def predict(
 ) -> None:
     """Write one score a line, in the order of the data."""
     from rankwright.data.scores import write_scores
+    from rankwright.data.writing import check_writable
     from rankwright.persistence import load
 
+    check_writable(out)
     ranker = load(model)
     dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
     with doing("Scoring"):

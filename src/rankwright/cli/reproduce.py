@@ -42,6 +42,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run a paper's experiments and compare."""
+    from rankwright.data.writing import check_writable_folder
     from rankwright.experiments import Context, chosen
     from rankwright.experiments import reproduce as run
 
@@ -49,8 +50,8 @@ def reproduce(
         raise ValueError("--figure and --table exclude each other.")
     if data is not None and not data.is_dir():
         raise ValueError(f"--data must be a folder, but {data} is none.")
-    if out is not None and out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, but {out} is a file.")
+    if out is not None:
+        check_writable_folder(out)
     only = f"Figure {figure}" if figure else f"Table {table}" if table else None
     experiments = chosen(paper, only)
     cache = None if out is None else out / "cache"

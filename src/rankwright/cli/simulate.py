@@ -76,6 +76,7 @@ def simulate(
     from rankwright.data import augment, perturb_labels
     from rankwright.data.noise import label_noise_up_to
     from rankwright.data.reading import write as write_dataset
+    from rankwright.data.writing import check_writable
 
     numbers = None if probabilities is None else _numbers(probabilities)
     of_labels = noise in (Noise.labels, Noise.augment)
@@ -83,6 +84,11 @@ def simulate(
         raise ValueError(f"--noise {noise.value} needs --level, a share such as 0.3.")
     if of_labels and log is not None:
         raise ValueError(f"--log needs clicks, but --noise is {noise.value}.")
+    if out == log == "-":
+        raise ValueError("OUT and --log cannot both be standard output.")
+    for path in (out, log):
+        if path is not None:
+            check_writable(path)
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     with doing("Simulating"):
         if noise is Noise.labels:

@@ -71,18 +71,19 @@ def read_like_model(
     return dataset
 
 
-def print_table(columns: list[str], rows: list[list[str]]) -> None:
+def print_table(columns: list[str], rows: list[list[str]], *, err: bool = False) -> None:
     """Print a table: with colour on a terminal, plain and aligned when piped."""
-    if sys.stdout.isatty():
+    stream = sys.stderr if err else sys.stdout
+    if stream is not None and stream.isatty():
         from rich.console import Console
         from rich.table import Table
 
         table = Table(*columns, box=None, header_style="bold", pad_edge=False)
         for row in rows:
             table.add_row(*row)
-        Console().print(table)
+        Console(stderr=err).print(table)
         return
     widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
     for row in [columns, *rows]:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
+        typer.echo("  ".join(cells).rstrip(), err=err)

@@ -68,7 +68,7 @@ def train(
     jobs: Jobs = None,
 ) -> None:
     """Train a ranker and write it to a file."""
-    from rankwright.persistence import save
+    from rankwright.persistence import check_model_path, save
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
     if alpha not in (None, "auto"):
@@ -84,6 +84,7 @@ def train(
         ranker.set_params(n_jobs=jobs)
     if hasattr(ranker, "_check_params"):
         ranker._check_params()  # before the long reading
+    check_model_path(out)
     begin = time.perf_counter()
     if stream:
         from rankwright.cli.train_stream import EVERY, StreamTraining
@@ -111,16 +112,18 @@ def train(
 
 
 def tell(out: str, ranker: Any, begin: float, as_json: bool) -> None:
-    """Say what was trained."""
-    facts = {"model": out, **_facts(ranker), "seconds": round(time.perf_counter() - begin, 3)}
+    """Say what was trained; on standard error where the model is the output."""
+    err = out == "-"
+    name = "standard output" if err else out
+    facts = {"model": name, **_facts(ranker), "seconds": round(time.perf_counter() - begin, 3)}
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        typer.echo(json.dumps(facts, indent=2), err=err)
     else:
-        typer.echo(f"{out}: {type(ranker).__name__}, {_sentence(facts)}")
+        typer.echo(f"{name}: {type(ranker).__name__}, {_sentence(facts)}", err=err)
         if facts.get("strongest"):
-            typer.echo("")
+            typer.echo("", err=err)
             rows = [[name, f"{weight:+.4g}"] for name, weight in facts["strongest"]]
-            print_table(["strongest feature", "weight"], rows)
+            print_table(["strongest feature", "weight"], rows, err=err)
 
 
 def _defaults(model: str, validated: bool) -> dict[str, Any]:

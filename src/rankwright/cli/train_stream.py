@@ -1,24 +1,26 @@
 """``rankwright train --stream``: learning from files larger than memory, with checkpoints.
 
 A checkpoint is a model file whose model also knows its place in the data: which pass, how many
-pieces of it, and by what the data are recognised. Learning is deterministic, so a run that goes on
+pieces of it, and a hash of all of the data. Learning is deterministic, so a run that goes on
 from a checkpoint ends with the same bits as one that was never stopped.
 """
 
 from __future__ import annotations
 
-import glob
-import hashlib
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankwright.cli.meter import Meter, meter
+from rankwright.data import disk
 from rankwright.data.files import STANDARD, suffix
+from rankwright.data.writing import remove_leftovers
 from rankwright.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 EVERY = 10_000  # queries between checkpoints, by default
 PIECE = 32  # queries
 BLOCK_BYTES = 2 << 20
-_HEAD = 1 << 20  # bytes by which a file is recognised, with its size
-_PLACE = ("pass", "pieces", "size", "head")
+_PLACE = {"pass": int, "pieces": int, "data": str}  # in a checkpoint; data is their hash
 
 
 @dataclass
@@ -72,31 +73,55 @@ class StreamTraining:
             for n_pass in range(place["pass"], self._n_epochs()):
                 self._pass(n_pass, place["pieces"] if n_pass == place["pass"] else 0, place, shown)
         save(self.learner, self.out)
-        if self._seekable:
-            Path(self._checkpoint).unlink(missing_ok=True)
+        if self._keeps_place:
+            self._drop_checkpoint()
         return self.learner
 
     # ---- the rounds ----
 
     def _pass(self, n_pass: int, done: int, place: dict[str, Any], shown: Meter) -> None:
         since = 0
-        for n_pieces, piece in enumerate(self._pieces(shown.start_pass), start=1):
+        recognise = partial(self._recognise, place, n_pass)
+        for n_pieces, piece in enumerate(self._pieces(shown.start_pass, recognise), start=1):
             if n_pieces <= done:
                 shown.skip(piece.n_docs)
                 continue
             self.learner.partial_fit(piece.X, piece.y, piece.qid)
             shown.learn(self.learner, piece.n_docs)
             since += piece.n_queries
-            if self._seekable and self.every and since >= self.every:
+            if self._keeps_place and self.every and since >= self.every:
                 self._save_checkpoint({**place, "pass": n_pass, "pieces": n_pieces})
                 since = 0
 
-    def _pieces(self, on_count: Callable[[int], None] | None = None) -> Iterator[Dataset]:
+    def _pieces(
+        self,
+        on_count: Callable[[int], None] | None = None,
+        on_digest: Callable[[str], None] | None = None,
+    ) -> Iterator[Dataset]:
         from rankwright.data import stream
 
         return stream(
-            self.path, PIECE, n_jobs=self.jobs, block_bytes=BLOCK_BYTES, on_count=on_count
+            self.path,
+            PIECE,
+            n_jobs=self.jobs,
+            block_bytes=BLOCK_BYTES,
+            on_count=on_count,
+            on_digest=on_digest,
         )
+
+    def _recognise(self, place: dict[str, Any], n_pass: int, digest: str) -> None:
+        """Keep the hash of the data: that of the checkpoint, and the same in every pass."""
+        if n_pass == place["pass"] and place["data"]:
+            if place["data"] != digest:
+                raise DataError(
+                    f"was made from other data than {self.path}. Start anew without --resume.",
+                    path=self._checkpoint,
+                )
+            rounds = self.learner.n_rounds_
+            typer.echo(f"{self._checkpoint}: going on after {rounds} rounds", err=True)
+        elif place["data"] not in ("", digest):
+            raise DataError("has changed since the pass before. Start anew.", path=self.path)
+        place["data"] = digest
 
     def _n_epochs(self) -> int:
         return int(self.learner.get_params().get("n_epochs", 1))
@@ -107,6 +132,11 @@ class StreamTraining:
     def _seekable(self) -> bool:
         """Whether the data can be read again."""
         return self.path != STANDARD and os.path.isfile(self.path)
+
+    @property
+    def _keeps_place(self) -> bool:
+        """Whether there are checkpoints: not beside standard output."""
+        return self._seekable and self.out != STANDARD
 
     @property
     def _checkpoint(self) -> str:
@@ -131,10 +161,16 @@ class StreamTraining:
             raise ValueError(f"--checkpoint-every must be at least 0, but is {self.every}.")
         if self.path != STANDARD and not os.path.exists(self.path):
             raise DataError("there is no such file.", path=self.path)
+        asked = self.resume or (explicit and bool(self.every))
+        if asked and self.out == STANDARD:
+            raise ValueError(
+                "there is no place for checkpoints beside standard output: leave out --resume and "
+                "--checkpoint-every, or write the model to a file."
+            )
         if self._seekable:
             return
         name = "standard input" if self.path == STANDARD else self.path
-        if self.resume or (explicit and self.every):
+        if asked:
             raise ValueError(
                 f"{name} cannot be read twice, so there is nothing to resume from: leave out "
                 "--resume and --checkpoint-every, or write the data to a file."
@@ -144,11 +180,9 @@ class StreamTraining:
 
     def _start(self) -> dict[str, Any]:
         """Return the place to start from; with --resume, the learner is the checkpoint's."""
-        place = {"pass": 0, "pieces": 0, **self._fingerprint()}
-        if not self._seekable:
+        place = {"pass": 0, "pieces": 0, "data": ""}
+        if not self._keeps_place:
             return place
-        for part in glob.glob(f"{_hidden(self._checkpoint)}.*.part"):
-            os.unlink(part)  # of a run that was killed while it wrote
         if not os.path.exists(self._checkpoint):
             if self.resume:
                 typer.echo(f"{self._checkpoint}: no checkpoint yet, starting anew", err=True)
@@ -156,16 +190,7 @@ class StreamTraining:
         if not self.resume:
             typer.echo(f"{self._checkpoint}: not used without --resume, and written over", err=True)
             return place
-        found = self._load_checkpoint(place)
-        typer.echo(f"{self._checkpoint}: going on after {self.learner.n_rounds_} rounds", err=True)
-        return found
-
-    def _fingerprint(self) -> dict[str, Any]:
-        if not self._seekable:
-            return {"size": 0, "head": ""}
-        with open(self.path, "rb") as stream:
-            digest = hashlib.sha256(stream.read(_HEAD)).hexdigest()
-        return {"size": os.path.getsize(self.path), "head": digest}
+        return self._load_checkpoint()
 
     def _find_classes(self) -> None:
         """Look for all labels where a learner must know them beforehand."""
@@ -193,14 +218,20 @@ class StreamTraining:
         finally:
             del self.learner.place_
 
-    def _load_checkpoint(self, fresh: dict[str, Any]) -> dict[str, Any]:
+    def _drop_checkpoint(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            disk.remove(self._checkpoint)
+        path = Path(self._checkpoint)
+        remove_leftovers(path.parent, path.name)
+
+    def _load_checkpoint(self) -> dict[str, Any]:
         from rankwright.persistence import load
 
         asked = {**self.learner.get_params()}
         learner = load(self._checkpoint)
         place = vars(learner).pop("place_", None)
-        known = isinstance(place, dict) and sorted(place) == sorted(_PLACE)
-        if not known or any(type(place[key]) is not type(fresh[key]) for key in _PLACE):
+        found = place if isinstance(place, dict) else {}
+        if {key: type(value) for key, value in found.items()} != _PLACE:
             raise DataError("is not a checkpoint of a stream.", path=self._checkpoint)
         if type(learner) is not type(self.learner):
             raise DataError(
@@ -217,16 +248,5 @@ class StreamTraining:
                 "parameters, or start anew without --resume.",
                 path=self._checkpoint,
             )
-        if (place["size"], place["head"]) != (fresh["size"], fresh["head"]):
-            raise DataError(
-                f"was made from other data than {self.path}. Start anew without --resume.",
-                path=self._checkpoint,
-            )
         self.learner = learner
-        found: dict[str, Any] = place
         return found
-
-
-def _hidden(path: str) -> str:
-    """Return how temporary files of a path begin."""
-    return glob.escape(str(Path(path).with_name(f".{Path(path).name}")))

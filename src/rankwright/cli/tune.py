@@ -17,7 +17,7 @@ from rankwright.progress import display
 if TYPE_CHECKING:
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.space import Space
-    from rankwright.comparison.tune import Trial
+    from rankwright.comparison.tune import Study, Trial
 
 
 def tune(
@@ -60,14 +60,19 @@ def tune(
     """Search the parameters of a model by query folds."""
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
+    from rankwright.data.writing import check_writable
     from rankwright.metrics import parse
-    from rankwright.persistence import save
+    from rankwright.persistence import check_model_path, save
 
     parse(metric)
     entry = _entry(model, parse_params(param or []))
     space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
     if not space:
         raise ValueError(f"{model} needs --search: there is nothing that it searches by itself.")
+    if study is not None:
+        check_writable(study)
+    if out is not None:
+        check_model_path(out)
     dataset = read_dataset(data, label=label, qid=qid, jobs=None)
     with _progress(trials, metric, list(space)) as show:
         result = run(
@@ -95,16 +100,25 @@ def tune(
         fit(fitted, Fold("all", *parts(fitted, dataset, seed), dataset), entry.scale)
         save(fitted, out)
         typer.echo(f"{out}: {type(fitted).__name__}, fitted to {data}", err=True)
+    _print(result, as_json, err=out == "-")
+
+
+def _print(result: Study, as_json: bool, err: bool) -> None:
+    """Print the best trials; on standard error where the model is the output."""
+    from rankwright.metrics import parse
+
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), indent=2))
+        typer.echo(json.dumps(result.to_dict(), indent=2), err=err)
         return
     shown = sorted(
         (t for t in result.trials if not t.error),
-        key=lambda t: -t.value if parse(metric).higher_is_better else t.value,
+        key=lambda t: -t.value if parse(result.metric).higher_is_better else t.value,
     )
     rows = [[str(t.number), f"{t.value:.4f}", *map(_text, t.params.values())] for t in shown[:10]]
-    print_table(["trial", metric, *space], rows)
-    typer.echo("\n" + " ".join(f"-p {name}={_text(value)}" for name, value in best.params.items()))
+    best = result.best.params
+    print_table(["trial", result.metric, *best], rows, err=err)
+    chosen = " ".join(f"-p {name}={_text(value)}" for name, value in best.items())
+    typer.echo(f"\n{chosen}", err=err)
 
 
 def _entry(name: str, params: dict[str, Any]) -> Entry:

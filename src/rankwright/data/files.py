@@ -67,6 +67,8 @@ def open_binary(path: PathLike) -> Iterator[tuple[BinaryIO, bool]]:
     name = display_name(path)
     with contextlib.ExitStack() as stack:
         if os.fspath(path) == STANDARD:
+            if sys.stdin is None:
+                raise DataError("cannot be read: it is closed.", path=name)
             raw = cast(Any, sys.stdin.buffer)
         else:
             try:

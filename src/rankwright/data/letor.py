@@ -11,6 +11,7 @@ is standard input or output.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import warnings
@@ -101,6 +102,7 @@ def stream(
     n_jobs: int | None = None,
     block_bytes: int = BLOCK_BYTES,
     on_count: Callable[[int], None] | None = None,
+    on_digest: Callable[[str], None] | None = None,
 ) -> Iterator[Dataset]:
     """Read a LETOR file piece by piece, in bounded memory.
 
@@ -120,6 +122,8 @@ def stream(
     on_count : callable, optional
         Called with the number of documents before the first piece; not for standard input and
         pipes.
+    on_digest : callable, optional
+        Called likewise, with a hash of all of the text: other data have another one.
     dense, dtype, zero_based, n_features, allow_nan, doc_ids, n_jobs
         As for :func:`read_letor`.
 
@@ -132,7 +136,7 @@ def stream(
         raise ValueError(f"n_queries must be a positive integer, but is {n_queries!r}.")
     name = display_name(path)
     how = LetorFormat(name, dense, dtype, zero_based, n_features, allow_nan, doc_ids, n_jobs)
-    return _stream(path, n_queries, how, block_bytes, on_count)
+    return _stream(path, n_queries, how, block_bytes, on_count, on_digest)
 
 
 def _stream(
@@ -141,12 +145,18 @@ def _stream(
     how: LetorFormat,
     block_bytes: int,
     on_count: Callable[[int], None] | None,
+    on_digest: Callable[[str], None] | None,
 ) -> Iterator[Dataset]:
     survey = Survey(final=True)
     if os.fspath(path) != STANDARD and os.path.isfile(path):  # a pipe cannot be read twice
+        digest = hashlib.blake2b(digest_size=16)
         for data in text_blocks(path, block_bytes):
             survey.add(Block(data, how), every_index=True)
+            if on_digest is not None:
+                digest.update(data.data)
         require_rows(survey.n_rows, how.path)
+        if on_digest is not None:
+            on_digest(digest.hexdigest())
         if on_count is not None:
             on_count(survey.n_rows)
     line = 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rankwright import __version__
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import make_folder, write_atomically
 from rankwright.experiments.findings import Findings
 
 Scale = Literal["quick", "full"]
@@ -84,7 +84,7 @@ class Context:
         if path.exists():
             return json.loads(path.read_text())["value"]
         value = compute(*args)
-        self.cache.mkdir(parents=True, exist_ok=True)
+        make_folder(self.cache)
         with write_atomically(path) as out:
             out.write(json.dumps({"key": text, "value": value}).encode())
         return value

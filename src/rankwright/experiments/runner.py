@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwright import __version__
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import make_folder, write_atomically
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Figure, Findings, Panel
 from rankwright.experiments.papers import PAPERS
@@ -78,7 +78,7 @@ def write(finished: Finished, context: Context, out: Path) -> None:
         **result.as_json(),
     }
     folder = out / experiment.paper
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for figure in result.figures:
         save_chart(draw(figure), folder / f"{figure.name}.svg")
     with write_atomically(folder / f"{experiment.name}.json") as file:
