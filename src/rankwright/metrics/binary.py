@@ -41,6 +41,7 @@ class AP(Metric):
     """
 
     k: int | None = None
+    # trec_eval and Microsoft's LETOR script call grades from 1 on relevant.
     threshold: float = 1.0
     denominator: Literal["relevant", "cutoff"] = "relevant"
     ties: Ties = "average"
@@ -126,6 +127,8 @@ class Precision(Metric):
 
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
+        # Precision, recall and RBP are one formula, sum_{r <= k} w_r [y_(r) >= tau] / N. It is
+        # linear in the relevance at each rank: the mean over tied orders needs no enumeration.
         weights = np.ones(ranking.longest)
         return ranking.kernel.relevant_gain(
             self.k or 0, self.threshold, weights, self.denominator, self._rule(ranking)
@@ -163,6 +166,7 @@ class Recall(Metric):
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
         weights = np.ones(ranking.longest)
+        # N = R even if R > k: the best recall@k is then k/R, not 1, as in trec_eval.
         return ranking.kernel.relevant_gain(
             self.k or 0, self.threshold, weights, "relevant", self._rule(ranking)
         )
@@ -242,6 +246,8 @@ class RBP(Metric):
 
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
+        # Over an endless list the weights sum to 1, so N = 1: a short list is not scaled up. Far
+        # ranks underflow to 0, which loses nothing: all ranks behind r weigh p^r together.
         weights = (1 - self.p) * self.p ** np.arange(ranking.longest, dtype=np.float64)
         return ranking.kernel.relevant_gain(
             self.k or 0, self.threshold, weights, "one", self._rule(ranking)

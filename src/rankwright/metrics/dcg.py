@@ -11,7 +11,8 @@ from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
 from rankwright.metrics.ranking import Ranking
 
-# Gains stay finite, and sums of them too.
+# Sums of gains must stay finite too, below 2^1024 = 1.8e308: with these limits lists may have
+# 2^23 documents (exp2) or 10^8 (linear).
 _LARGEST_LABEL = {"exp2": 1000.0, "linear": 1e300}
 
 
@@ -27,6 +28,7 @@ def discounts(n_ranks: int, discount: Literal["log2", "letor"]) -> Floats:
     rank = np.arange(1, n_ranks + 1)
     if discount == "log2":
         return 1 / np.log2(1 + rank)
+    # The script divides by log2(r) from rank 2 on, where that is 1, and not at all at rank 1.
     return 1 / np.log2(np.maximum(rank, 2))
 
 
@@ -67,6 +69,7 @@ class DCG(Metric):
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
         _require_gains(ranking, self.name, self.gain)
+        # A table of the ranks that exist: k may be 2^31 - 1. In the kernels k = 0 is no cutoff.
         weights = discounts(min(self.k or ranking.longest, ranking.longest), self.discount)
         return ranking.kernel.dcg(self.k or 0, self.gain == "exp2", weights, self._rule(ranking))
 

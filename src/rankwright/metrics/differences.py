@@ -118,7 +118,10 @@ def explain_difference(
     skipped_a, skipped_b = np.isnan(values_a), np.isnan(values_b)
     both = ~skipped_a & ~skipped_b
     gap = np.where(both, np.abs(np.where(both, values_a - values_b, 0)), 0)
+    # A query that only one of them counts changes what the mean is over: it comes first.
     gap[skipped_a != skipped_b] = np.inf
+    # Rounding is no difference: the mean gain of three tied documents is not exactly the gain of
+    # one, even if their labels are equal.
     moved = np.flatnonzero(gap > 1e-12)
     worst = moved[np.argsort(-gap[moved], kind="stable")][:most]
     ids = groups.names
@@ -191,6 +194,7 @@ def _reasons(
     cutoffs = [k for k in (getattr(a, "k", None), getattr(b, "k", None)) if k is not None]
     if "ties" in differ and len(np.unique(values)) < len(values):
         reasons.append("tied scores")
+    # Graded metrics have no threshold: a query is empty for them if no label is above 0.
     threshold: float = getattr(a, "threshold", 1e-300)
     if "empty" in differ and not (labels >= threshold).any():
         reasons.append("no relevant document")

@@ -33,6 +33,7 @@ class DominationError(Metric):
     array([0.33333333])
     """
 
+    # The thesis counts s_j > s_i, strictly, so that a tie is no error.
     ties: Ties = "best"
     empty: Empty = "skip"
 

@@ -49,6 +49,8 @@ class ERR(Metric):
 
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
+        # A label above max_grade would stop the user with a probability above 1, and the factors
+        # 1 - p behind it would be negative.
         hint = "Pass max_grade, the highest label possible."
         ranking.require_labels(f"err with max_grade={self.max_grade:g}", self.max_grade, hint)
         return ranking.kernel.err(self.k or 0, self.max_grade, self._rule(ranking))

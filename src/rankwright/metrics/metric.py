@@ -116,6 +116,8 @@ class Metric:
         return _kernels.Rule(getattr(self, "ties", ties), value, ranking.n_threads)
 
     def __str__(self) -> str:
+        # Only what differs from the defaults, and each in a form that parse reads:
+        # parse(str(metric)) == metric is what files and tables rely on.
         text = self.name
         options = []
         for field in dataclasses.fields(self):
@@ -135,7 +137,7 @@ def mean_of_queries(values: Floats, name: str) -> float:
             f"{name} is undefined on every query, so its mean is NaN. Pass empty=0.0 or 1.0 to "
             "count such queries.",
             DataWarning,
-            stacklevel=3,
+            stacklevel=3,  # the line that called mean()
         )
         return math.nan
     return math.fsum(kept.tolist()) / len(kept)
@@ -150,6 +152,8 @@ def per_query_of_all(
     n_jobs: int | None = None,
 ) -> list[Floats]:
     """Return ``per_query`` of several metrics; documents are sorted once for all of them."""
+    # A deeper ranking serves a shallower metric, never the other way round: behind its depth
+    # documents are in no order.
     depths = [metric.depth for metric in metrics if metric.uses_ranking]
     depth = None if None in depths else max((d for d in depths if d is not None), default=1)
     ranking = Ranking(y, scores, groups, depth=depth, n_jobs=n_jobs) if depths else None
@@ -167,6 +171,7 @@ def _check_convention(metric: str, name: str, value: Any, choices: tuple[str, ..
             names = ", ".join(repr(choice) for choice in choices)
             raise ValueError(f"{name} of {metric} must be one of {names}, but is {value!r}.")
         return
+    # True is an int in Python, and k=True would be a cutoff of 1.
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if name == "k":
         whole = isinstance(value, int | np.integer) and number

@@ -18,6 +18,7 @@ from rankwright.metrics.ranking import Ranking
 class _LabelMetric(Metric):
     """Mean over the documents of a query of a function of true and predicted label."""
 
+    # The order of predicted labels is not enough: 1, 2 and 1, 5 rank alike and cost differently.
     uses_ranking: ClassVar[bool] = False
 
     def per_query(
@@ -35,6 +36,7 @@ class _LabelMetric(Metric):
         groups.require_rows(len(labels))
         cost = self._cost(labels, predicted)
         sums = np.bincount(groups.query_of_rows(), weights=cost, minlength=groups.n_queries)
+        # A query without documents is 0/0: NaN, which is how every metric says "skipped".
         with np.errstate(invalid="ignore"):
             means: Floats = sums / groups.sizes
         return means

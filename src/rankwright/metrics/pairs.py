@@ -31,6 +31,8 @@ class PairwiseError(Metric):
     array([0.33333333])
     """
 
+    # No option ties: one half is the mean over both orders of a pair, and the area under the ROC
+    # curve has no other reading.
     empty: Empty = "skip"
 
     name: ClassVar[str] = "pairwise_error"
@@ -71,4 +73,5 @@ class KendallTau(Metric):
 
     def from_ranking(self, ranking: Ranking) -> Floats:
         """Return the metric of each query."""
+        # Constant scores make tau-b 0/0, not 0: undefined, as constant labels are.
         return ranking.kernel.kendall_tau(self.variant == "b", self._rule(ranking))

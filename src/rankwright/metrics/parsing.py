@@ -37,6 +37,8 @@ METRICS: dict[str, type[Metric]] = {
 }
 ALIASES = {"map": "ap", "mrr": "rr", "p": "precision", "success": "hit_rate"}
 
+# A negative k passes here so that the metric itself says what k must be; the minus behind k is
+# XGBoost's own spelling, "ndcg@5-".
 _TEXT = re.compile(
     r"(?:(?P<preset>\w+):)?(?P<name>[A-Za-z]\w*)(?:@(?P<k>-?\d+))?(?P<minus>-)?"
     r"(?:\((?P<options>[^()]*)\))?"
@@ -79,7 +81,7 @@ def parse(text: str | Metric) -> Metric:
     else:
         kind, conventions = _from_preset(preset.lower(), name)
     options = dict(conventions)
-    given = set()
+    given = set()  # what the text itself says: it may override a preset, but not itself
     if match["k"] is not None:
         given.add("k")
         options["k"] = int(match["k"])
@@ -109,6 +111,7 @@ def _from_preset(preset: str, name: str) -> tuple[type[Metric], dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
+    # int first: "10" must not become 10.0, which is no cutoff.
     for kind in (int, float):
         try:
             return kind(text)

@@ -37,6 +37,8 @@ Preset: TypeAlias = dict[str, tuple[type[Metric], dict[str, Any]]]
 
 _ABOVE_HALF = math.nextafter(0.5, 1.0)  # "label > 0.5" as a threshold
 
+# Most tools count a query without relevant documents as 0 or as 1, where ours leave it out, and
+# keep ties in row order or take the worst one, where ours average.
 _ORDER_0 = {"ties": "order", "empty": 0.0}
 _ORDER_1 = {"ties": "order", "empty": 1.0}
 _WORST_0 = {"ties": "worst", "empty": 0.0}

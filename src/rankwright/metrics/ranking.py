@@ -39,6 +39,8 @@ class Ranking:
         depth: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        # Whether they are finite is left to the kernel, which reads every value anyway: checking
+        # here would be one more pass over the memory.
         self.y: Floats = check_y(y, finite=False)
         values = check_scores(scores, len(self.y), finite=False)
         self.groups = Groups.one_query(len(self.y)) if groups is None else groups
@@ -49,6 +51,8 @@ class Ranking:
         self.kernel = _kernels.Ranking(
             self.y, values, self.groups.indptr, depth or everything, self.n_threads
         )
+        # Asked before anything else: a NaN has no place in an order, and what the kernel says of
+        # the other rows is then meaningless too.
         row = self.kernel.bad_label
         if row >= 0:
             raise ValueError(f"y must be finite, but row {row} is {self.y[row]}.")
@@ -63,6 +67,7 @@ class Ranking:
 
     def require_labels(self, metric: str, highest: float, hint: str) -> None:
         """Raise unless all labels lie between 0 and ``highest``."""
+        # The kernel met the extremes while sorting; the row is only looked for to be named.
         if self.kernel.lowest_label < 0:
             row = int(np.argmin(self.y))
         elif self.kernel.highest_label > highest:

@@ -90,6 +90,7 @@ class Multiclass(Native):
         return np.array([_check_class(y, self.n_classes)])
 
     def _code(self, prediction: Any) -> Codes:
+        # In the kernel's tables REJECT is the row behind the classes, K: -1 is no row.
         rejected = prediction == REJECT and len(self.reject_costs) > 0
         code = self.n_classes if rejected else _check_class(prediction, self.n_classes)
         return np.array([code], dtype=np.int32)
@@ -102,6 +103,7 @@ class Multiclass(Native):
         t = self._scores(scores)
         label = int(_check_class(y, self.n_classes))
         others = np.delete(t, label).max()
+        # By the surrogate's rule REJECT is no argmax, and no vector competes with the class's own.
         if len(self.reject_costs) and self.rule == "representation":
             others = max(others, t.sum() / np.sqrt(self.n_classes))
         return float(t[label]), float(t[label]), float(others)
@@ -128,6 +130,7 @@ class Ordinal(Multiclass):
     """
 
     def __init__(self, n_classes: int) -> None:
+        # Basis vectors, though the classes are ordered: on a line only two points have length 1.
         ranks = np.arange(max(int(n_classes), 0), dtype=np.float64)
         super().__init__(n_classes, np.abs(ranks[:, None] - ranks))
 

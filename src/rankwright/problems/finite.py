@@ -71,6 +71,8 @@ class Finite(Problem):
 
     def predict(self, scores: Floats, y: Any = None) -> Any:
         """Return the prediction most similar to the scores; ties by loss, then by the list."""
+        # Zero weights tie everything: if ties were settled in its favour, a learner that updates on
+        # mistakes would never make the first one.
         return self._best(self.vectors @ scores, None if y is None else self._losses(y))
 
     def loss(self, prediction: Any, y: Any) -> float:

@@ -80,6 +80,7 @@ class Multilabel(Native):
         flips = 2 * np.where(bits > 0, t, -t)  # what it costs to flip a label away from y
         own, unit = float(flips.sum() / 2), 1 / np.sqrt(self.n_labels)
         free = float(np.maximum(-flips, 0).sum())  # gained by all flips that gain
+        # The most similar wrong set: all flips that gain or, if none does, the cheapest one.
         if self.loss_name != "error_set":
             wrong = own + (free if (flips <= 0).any() else -flips.min())
             return own * unit, own * unit, float(wrong * unit)
@@ -87,6 +88,7 @@ class Multilabel(Native):
         sides = flips[bits > 0], flips[bits == 0]
         least = own - max(float(np.maximum(side, 0).sum()) for side in sides)
         most = own + max(float(np.maximum(-side, 0).sum()) for side in sides)
+        # y empty or full: every set is a subset or a superset of it, and nothing is wrong.
         if not (len(sides[0]) and len(sides[1])):
             return least * unit, most * unit, -np.inf
         wrong = own + free - sum(max(float(side.min()), 0.0) for side in sides)
@@ -98,6 +100,7 @@ class Multilabel(Native):
             return 1.0, 1.0
         if self.loss_name == "hamming":
             return 1.0, float(self.n_labels)
+        # All n labels of y missing, all others predicted: n (m - n), the most for n = m/2.
         n = self.n_labels // 2 if y is None else int(self.encode(y).sum())
         most = float(n * (self.n_labels - n))
         return (1.0 if most else np.inf), most

@@ -36,6 +36,7 @@ class Native(Problem):
     def _compile(self, n: int) -> _kernels.Problem: ...
 
     def __getstate__(self) -> dict[str, Any]:
+        # Compiled problems cannot be pickled, and are made again from the rest when needed.
         return {key: value for key, value in vars(self).items() if key != "_compiled"}
 
     @abstractmethod

@@ -86,6 +86,8 @@ def surrogate(problem: Problem, scores: ArrayLike, y: Any) -> float:
     1.5
     """
     t = np.ascontiguousarray(scores, dtype=np.float64)
+    # correct(y) without the scores: sigma_y must not move with t, or phi is no longer a maximum of
+    # linear functions and convexity is lost.
     best = problem.augmented(t, y)
     difference = problem.represent(problem.correct(y)) - problem.represent(best)
     return float(problem.loss(best, y) - difference @ t)

@@ -77,6 +77,7 @@ class Ranking(Native):
         return known
 
     def _compile(self, n: int) -> _kernels.RankingProblem:
+        # Powers of two: as lists grow the tables are made a logarithm of times, not at each length.
         size = max(64, 1 << (max(n, 1) - 1).bit_length())
         return _kernels.RankingProblem(self.f(size), self.discounts(size))
 
@@ -145,6 +146,8 @@ class Ranking(Native):
         best = float(f @ t[most])
         if not np.array_equal(t[most], top):  # the order of the scores is wrong itself
             return float(f @ t[least]), best, float(f @ top)
+        # The best wrong order exchanges two neighbours of the best one across a grade boundary
+        # (Lemma 4), so that m - 1 candidates stand for m!.
         edges = np.flatnonzero(np.diff(gains[most]))
         costs = (t[most[edges]] - t[most[edges + 1]]) * (f[edges] - f[edges + 1])
         return float(f @ t[least]), best, best - float(costs.min())
@@ -184,6 +187,8 @@ class Ranking(Native):
         best, worst = float(gains @ D), float(gains[::-1] @ D)
         if not worst < best:
             return np.inf, 0.0
+        # For precision `best` counts the relevant documents that the first K can have; the least
+        # mistake loses one of them.
         if self.cutoff is not None:
             return 1.0 / best, (best - worst) / best
         falls = (gains[:-1] - gains[1:]) * (D[:-1] - D[1:])

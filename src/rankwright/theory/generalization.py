@@ -159,7 +159,11 @@ def generalization(
         raise ValueError(f"n_queries must be at least 1, but is {n_queries!r}.")
     n = int(n_queries)
     gradient = _gradient(loss, V, m)
+    # By w the gradient is X^T g, and |X^T g|_2 <= max |x_i|_2 |g|_1.
     L2 = X_radius * gradient
+    # The minimiser of alpha (B^2/2 + 4 B^2/n) + 4 L2^2/(alpha n) + 8 L2 B/n, which is the sum of
+    # the two terms below. `excess` is its value with sqrt(1/2 + 4/n) <= sqrt(1/2) + 2/sqrt(n), so
+    # that the terms at `best` add up to a little less than the printed bound.
     best = math.sqrt(4 * L2**2 / n) / math.sqrt(B**2 / 2 + 4 * B**2 / n)
     weight = best
     if alpha is not None:
@@ -187,10 +191,12 @@ def _gradient(loss: Loss, V: float | None, m: int | None) -> float:
         if not isinstance(loss, SLAM):
             raise ValueError(f"V is about the weights of SLAM, but the loss is {loss!r}.")
         _require_positive("V", V)
+        # A subgradient is a sum of v_i (e_k - e_i) over the active documents i.
         return 2.0 * V
     if not hasattr(loss, "lipschitz"):
         raise ValueError(f"Theorem 8 needs a loss with lipschitz(m), but {loss!r} has none.")
     if m is None:
+        # Any two sizes tell a bound that is free of m; then any m will do.
         if loss.lipschitz(2) != loss.lipschitz(1000):
             raise ValueError(
                 f"the gradient of {loss!r} grows with the documents of a query. Pass m, the most "

@@ -40,7 +40,7 @@ class Guarantee:
             "name": self.name,
             "quantity": self.quantity,
             "formula": self.formula,
-            "value": self.value if math.isfinite(self.value) else None,
+            "value": self.value if math.isfinite(self.value) else None,  # JSON has no infinity
             "terms": dict(self.terms),
         }
 
@@ -52,7 +52,7 @@ class Guarantee:
 def require(**values: float) -> None:
     """Raise unless all values are numbers >= 0."""
     for name, value in values.items():
-        if not value >= 0:
+        if not value >= 0:  # NaN too
             raise ValueError(f"{name} must be a number >= 0, but is {value!r}.")
 
 

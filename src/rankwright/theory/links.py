@@ -36,6 +36,7 @@ def link_exponent(n: int) -> float:
     >>> link_exponent(7), round(link_exponent(100), 3)
     (2.0, 4.605)
     """
+    # The proof needs 1 < r <= 2, that is q >= 2: n >= e^2 = 7.39.
     return math.log(n) if n >= 8 else 2.0
 
 
@@ -44,6 +45,8 @@ def link_constant(norm: NormName, n: int) -> float:
     if norm == "l2":
         return 1.0
     q = link_exponent(n)
+    # q - 1 is the smoothness of the dual of psi, in |.|_q; |G|_q <= n^(1/q) |G|_max does the rest,
+    # and n^(1/q) = e for q = log n.
     return float((q - 1) * n ** (2 / q))
 
 
@@ -72,6 +75,8 @@ def link_radius(
     largest length of a query's column. An intercept counts as a feature that is 1.
     """
     X = check_X(X)
+    # R is the norm dual to that of the margin. A row enters as rep x^T, |rep| = 1: the dual of l1
+    # and group sees its largest entry, that of the trace (the operator norm) its length.
     if groups is None:
         if norm in ("l1", "group"):
             values = np.abs(X.data if sp.issparse(X) else X)
@@ -90,6 +95,7 @@ def _query_radius(X: Matrix, norm: NormName) -> float:
     if norm in ("l1", "group"):
         squares = X.multiply(X).sum(axis=0) if sp.issparse(X) else _row_squares(X.T)
         return math.sqrt(float(np.max(squares, initial=0.0)))
+    # Both products have the same largest eigenvalue, |X|^2; rounding may make a zero negative.
     small = X @ X.T if X.shape[0] <= X.shape[1] else X.T @ X
     gram = np.asarray(small.toarray() if sp.issparse(small) else small, dtype=np.float64)
     return math.sqrt(max(0.0, float(np.linalg.eigvalsh(gram)[-1]))) if gram.size else 0.0

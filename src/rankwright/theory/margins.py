@@ -31,6 +31,7 @@ def ranking_margins(scores: ArrayLike, y: Floats, groups: Groups) -> Floats:
     """
     s = np.asarray(scores, dtype=np.float64)
     order = np.lexsort((y, groups.query_of_rows()))
+    # Rows move within their queries only, so that the queries of the rows stay as they are.
     s, y, query = s[order], y[order], groups.query_of_rows()
     new = np.ones(len(s), dtype=bool)  # where a layer of equal labels begins
     new[1:] = (y[1:] != y[:-1]) | (query[1:] != query[:-1])
@@ -40,6 +41,8 @@ def ranking_margins(scores: ArrayLike, y: Floats, groups: Groups) -> Floats:
         return margins
     low, high = np.minimum.reduceat(s, starts), np.maximum.reduceat(s, starts)
     layer_query = query[starts]
+    # The closest pair is the lowest of a layer and the highest of all layers below it, so that
+    # O(m) comparisons replace those of all pairs.
     best = -math.inf  # of the layers below
     for layer, q in enumerate(layer_query.tolist()):
         if layer and layer_query[layer - 1] == q:
@@ -125,6 +128,7 @@ class MarginReport:
             margins = prank_margins(scores, np.searchsorted(known, labels), b).min(
                 axis=1, initial=math.inf
             )
+        # Zero weights separate nothing, whatever the pairs: their margin is 0, not 0/0.
         self.margins = margins / self.norm if self.norm > 0 else np.minimum(margins, 0.0)
         self.margin = float(self.margins.min(initial=math.inf))
 
@@ -157,5 +161,6 @@ class MarginReport:
 
 def prank_margins(scores: Floats, ranks: NDArray[np.int64], b: Floats) -> Floats:
     """Return :math:`(s_t - b_r) y_{t,r}`, documents by thresholds; ranks count from 0."""
+    # y_r = -1 if y <= r, else +1: the score must be below the thresholds from its own rank on.
     side = np.where(ranks[:, None] <= np.arange(len(b)), -1.0, 1.0)
     return np.asarray((scores[:, None] - b) * side)

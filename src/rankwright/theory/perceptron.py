@@ -49,6 +49,7 @@ def slam_theorem5(
     require(comparator_loss=comparator_loss)
     terms = {"f(u)": comparator_loss, "|u|": u_norm, "m": max_docs, "R": radius, "v_max": v_max}
     size = max_docs * radius**2 * v_max
+    # The theorem is the general form at eta = 1/(4 size), where the denominator is 1/2.
     if eta is None:
         value, formula = 2 * comparator_loss + 4 * u_norm**2 * size, "2 f(u) + 4 |u|^2 m R^2 v_max"
     else:
@@ -77,6 +78,7 @@ def slam_corollary6(margin: float, radius: float, max_docs: int, v_max: float) -
         As for :func:`slam_theorem5`.
     """
     require(radius=radius, max_docs=max_docs, v_max=v_max)
+    # Theorem 5 at u = u*/gamma: every lead is at least 1, so that f(u) = 0, and |u| = 1/gamma.
     return Guarantee(
         "Corollary 6",
         "sum of 1 - metric",
@@ -109,6 +111,7 @@ def slam_corollary7(
     k : int
         The cutoff.
     """
+    # m counts the documents with a positive weight; NDCG@k has at most k of them.
     bound = slam_theorem5(u_norm, radius, k, v_max, comparator_loss, eta)
     terms = {("k" if name == "m" else name): value for name, value in bound.terms.items()}
     formula = bound.formula.replace("m R^2", "k R^2")
@@ -134,6 +137,8 @@ def slam_misordered(
         The largest sum of a query's weights.
     """
     require(u_norm=u_norm, radius=radius, V=V, comparator_loss=comparator_loss)
+    # With x the sum of the weights of all misordered documents, which bounds the losses,
+    # x - f(u) <= <w, u> <= |u| |w| <= |u| sqrt(4 R^2 V x) <= x/2 + 2 |u|^2 R^2 V.
     return Guarantee(
         "Misordered update",
         "sum of 1 - metric",
@@ -186,6 +191,8 @@ def slam_printed(margin: float, radius: float, V: float = 1.0, eta: float = 1.0)
         The step.
     """
     require(radius=radius, V=V, eta=eta)
+    # An active document may be in order, with a lead below 1. Its update then lengthens w, by at
+    # most 2 eta v_i in |w|^2; that is the term that grows as features and leads shrink.
     return Guarantee(
         "Algorithm 1 as printed, separable",
         "sum of 1 - metric",
@@ -251,8 +258,11 @@ def prank_bound(
     20.0
     """
     require(radius=radius, n_ranks=n_ranks, comparator_loss=comparator_loss)
+    # A round that moves n <= k - 1 thresholds adds at most n^2 R^2 + n <= c n to |(w, b)|^2, since
+    # w moves by n x. Theorem 2 has (k - 1)(R^2 + 1) in place of c: k - 2 more.
     c = (n_ranks - 1) * radius**2 + 1
     value = over_square(c, margin)
+    # The larger root of gamma N - D = sqrt(c N), a quadratic in sqrt(N).
     if margin > 0 and comparator_loss > 0:
         value = ((math.sqrt(c) + math.sqrt(c + 4 * margin * comparator_loss)) / (2 * margin)) ** 2
     return Guarantee(
@@ -280,6 +290,7 @@ def multiclass_bound(margin: float, radius: float) -> Guarantee:
         R, the length of the longest document.
     """
     require(radius=radius)
+    # One prototype moves by x, others by -x in all: |W|^2 grows by at most 2 R^2.
     return Guarantee(
         "Multiclass perceptron",
         "number of mistakes",
@@ -312,6 +323,8 @@ def widrow_hoff_bound(
         Sum of u's squared errors.
     """
     require(u_norm=u_norm, radius=radius, eta=eta, comparator_loss=comparator_loss)
+    # With e = y - w.x: a rank that is wrong by L >= 1 has |e| >= L - 1/2 >= 1/2, so that
+    # L <= 2 |e| <= 4 e^2.
     room = 1 - eta * radius**2
     value = math.inf
     if room > 0 and eta > 0:
@@ -346,6 +359,7 @@ def gradient_descent_bound(
     gradient_term : float
         The last sum.
     """
+    # The middle sum may be negative: w may end further from u than it started.
     require(comparator_loss=comparator_loss, gradient_term=gradient_term)
     return Guarantee(
         "Online gradient descent",

@@ -42,6 +42,7 @@ def predtron_theorem1(
     144.0
     """
     require(radius=radius, smallest_loss=smallest_loss, largest_loss=largest_loss, link=link)
+    # The bound against any U at U = U* C_L/gamma: every lead is at least C_L, every phi is 0.
     size = 4 * link * radius**2 * largest_loss**2 / smallest_loss
     return Guarantee(
         "Theorem 1",
@@ -71,6 +72,8 @@ def predtron_any_step(
         :math:`\eta`.
     """
     require(radius=radius, smallest_loss=smallest_loss, largest_loss=largest_loss, eta=eta)
+    # |W|^2 grows by at most 4 R^2 eta^2 + 2 eta <rep(sigma_y) - rep(sigma~), t>. That product is
+    # L(sigma~) - phi <= C_L - c_L, since phi >= c_L on a mistake.
     size = 4 * radius**2 + 2 * (largest_loss - smallest_loss) / eta
     return Guarantee(
         "Algorithm 1, any step",
@@ -95,6 +98,8 @@ def predtron_predicted(margin: float, radius: float, link: float = 1.0) -> Guara
         As for :func:`predtron_theorem1`.
     """
     require(radius=radius, link=link)
+    # The perceptron's proof: the prediction never has a smaller similarity than sigma_y, so that
+    # |W|^2 grows by at most |rep - rep|^2 R^2 <= 4 R^2, whatever the step.
     return Guarantee(
         "Predicted update",
         "mistakes",
@@ -120,6 +125,7 @@ def predtron_loss_driven(
         As for :func:`predtron_theorem1`.
     """
     require(radius=radius, largest_loss=largest_loss, link=link)
+    # gamma^2 (sum L)^2 <= 4 R^2 sum L^2 <= 4 R^2 C_L sum L.
     return Guarantee(
         "Predtron.LD",
         "sum of losses",
@@ -173,6 +179,7 @@ def predtron_bound(
     terms = {"l(U)": comparator_loss, "|U|": u_norm, "R": radius, "link": link}
     terms |= {"c_L": smallest_loss, "C_L": largest_loss}
     best = smallest_loss / max(4 * size, 1e-300)
+    # A learner computes that step itself, in another order of operations.
     if mode == "augmented" and eta is not None and not math.isclose(eta, best, rel_tol=1e-9):
         terms["eta"] = eta
         room = 1 - 2 * eta * size * factor
@@ -218,7 +225,7 @@ def predtron_corollary(
     if number in (6, 8):
         if n_features is None or n_features < 8:
             raise ValueError("Corollaries 6 and 8 need n_features, at least 8.")
-        size *= 9 * math.log(n_features)
+        size *= 9 * math.log(n_features)  # the paper's round form of e^2 (log p - 1)
         terms["p"] = n_features
         formula = "9 log(p) " + formula
     return Guarantee(

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 
 from rankwright.problems.problem import Problem
 
-_ROUNDING = 1e-12  # relative
+# Relative to the sum of all |t|, which no similarity exceeds: |rep| = 1. Correct predictions of
+# equal similarity are sums in another order, and must not look different.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)

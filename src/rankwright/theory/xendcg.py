@@ -15,7 +15,7 @@ from rankwright.losses.loss import check_query_data, sum_by_query
 from rankwright.metrics.dcg import DCG, NDCG
 from rankwright.theory.guarantee import Guarantee, require
 
-_DRAWS = 4096  # of gamma, for means over it
+_DRAWS = 4096  # of gamma, for means over it: their standard error is a 64th of a deviation
 
 
 def xendcg_theorem1(
@@ -47,6 +47,8 @@ def xendcg_theorem1(
     """
     loss = XENDCG() if loss is None else loss
     values, ndcg, best, _ = _means(scores, y, groups, loss)
+    # The logarithm of the means, not the mean of logarithms: by Jensen's inequality it is smaller,
+    # and a query with NDCG 0 does not make it infinite.
     left = -math.log(ndcg.mean() + (1 / best).mean())
     terms = {"left side": left, "mean ndcg": ndcg.mean(), "mean 1/Z": (1 / best).mean()}
     return Guarantee(
@@ -75,6 +77,7 @@ def xendcg_translation_free(
     True
     """
     values, ndcg, best, gains = _means(scores, y, groups, XENDCG(gamma=1.0))
+    # Not negative: no discount exceeds 1, so that Z <= S.
     mean_log = np.log(gains / best).mean()
     with np.errstate(divide="ignore"):
         left = -np.log(ndcg.mean())
@@ -217,11 +220,13 @@ def xendcg_claim1(
     targets, gains = np.zeros(y.shape[1]), np.zeros(y.shape[1])
     for outcome, weight in zip(y, p, strict=True):
         best = float(DCG().per_query(outcome, outcome)[0])
+        # Without a relevant document every order is as good, and the target is noise: 2^0 - gamma.
         if best == 0:
             continue
         raw = np.exp2(outcome) - draws
         targets += weight / (best if normalize else 1.0) * (raw / raw.sum(1, keepdims=True)).mean(0)
         gains += weight * (np.exp2(outcome) - 1) / best
+    # Documents of equal expected gain may come in any order; leads of rounding are no leads.
     lead_of_gains, lead_of_targets = gains[:, None] - gains, targets[:, None] - targets
     return Consistency(targets, gains, bool((lead_of_targets[lead_of_gains > 1e-12] > 0).all()))
 
@@ -329,6 +334,7 @@ def _softmax(scores: ArrayLike, eps: float) -> tuple[Floats, float]:
     if s.ndim != 1 or len(s) == 0 or not np.isfinite(s).all():
         raise ValueError("scores must be the finite scores of one query.")
     require(eps=eps)
+    # eps is one more document with score log(eps): the largest of all is subtracted before exp.
     top = max(float(s.max()), math.log(eps) if eps > 0 else -math.inf)
     shifted, spare = np.exp(s - top), math.exp(math.log(eps) - top) if eps > 0 else 0.0
     total = float(shifted.sum()) + spare
