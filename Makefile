@@ -11,9 +11,10 @@ N ?= 1000000
 export OMP_WAIT_POLICY := passive
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+PYTEST = -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider -q
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help demo screenshot test test-peers check format stubs bench docs reproduce fuzz golden clean
+.PHONY: help demo screenshot test test-systems test-peers check format stubs bench docs reproduce fuzz golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -52,15 +53,19 @@ demo: $(VENV)/installed ## generate data, compare rankers, write the report, pri
 test: $(VENV)/installed ## build sdist -> wheel, install it, test it from another directory
 	$(MAKE) --no-print-directory fuzz N=20000
 	mkdir -p build/elsewhere
-	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m coverage run --rcfile=$(CURDIR)/pyproject.toml \
-		-m pytest -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider --durations=10 -q \
-		--ignore=$(CURDIR)/tests/peers $(CURDIR)/tests $(CURDIR)/README.md $(CURDIR)/docs \
-		--pyargs rankwright
-	cd build/elsewhere && $(BIN)/python -m coverage report --rcfile=$(CURDIR)/pyproject.toml
+	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) -n auto --dist worksteal \
+		--durations=10 --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=term \
+		--ignore=$(CURDIR)/tests/peers --ignore=$(CURDIR)/tests/systems \
+		$(CURDIR)/tests $(CURDIR)/README.md $(CURDIR)/docs --pyargs rankwright
+
+test-systems: $(VENV)/installed ## what needs a browser; installs Chromium where it may
+	command -v chromium chromium-browser google-chrome > /dev/null || { [ $$(id -u) = 0 ] && command -v apt-get > /dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || true
+	mkdir -p build/elsewhere
+	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) --durations=5 $(CURDIR)/tests/systems
 
 test-peers: $(PEERS)/installed ## compare the metric presets with the real tools
-	cd build && $(CURDIR)/$(PEERS)/bin/python -m pytest -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) \
-		-p no:cacheprovider -q $(CURDIR)/tests/peers
+	cd build && $(CURDIR)/$(PEERS)/bin/python -m pytest $(PYTEST) $(CURDIR)/tests/peers
 
 check: $(VENV)/installed ## ruff, mypy, import-linter, clang-format, codespell, stubs
 	$(BIN)/ruff check .
