@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST = -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider -q
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help demo screenshot test test-systems test-peers check format stubs bench docs reproduce fuzz golden clean
+.PHONY: help demo screenshot test test-systems test-peers sanitize check format stubs bench docs reproduce fuzz golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -67,12 +67,15 @@ test-systems: $(VENV)/installed ## what needs a browser; installs Chromium where
 test-peers: $(PEERS)/installed ## compare the metric presets with the real tools
 	cd build && $(CURDIR)/$(PEERS)/bin/python -m pytest $(PYTEST) $(CURDIR)/tests/peers
 
+sanitize: $(VENV)/installed ## the compiled code and its tests under gcc's sanitizers (SHORT=1: five minutes)
+	scripts/sanitize.sh $(if $(SHORT),short)
+
 check: $(VENV)/installed ## ruff, mypy, import-linter, clang-format, codespell, stubs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
-	$(BIN)/clang-format --dry-run --Werror cpp/*.hpp cpp/*.cpp fuzz/*.cpp
+	$(BIN)/clang-format --dry-run --Werror cpp/*.hpp cpp/*.cpp fuzz/*.cpp tests/native/*.cpp
 	$(BIN)/codespell src cpp tests docs benchmarks examples fuzz/*.cpp *.md
 	$(MAKE) --no-print-directory stubs STUB=build/_kernels.pyi
 	diff -u src/rankwright/_kernels.pyi build/_kernels.pyi
@@ -80,7 +83,7 @@ check: $(VENV)/installed ## ruff, mypy, import-linter, clang-format, codespell, 
 format: $(VENV)/tools ## format Python and C++
 	$(BIN)/ruff check --fix -q . || true
 	$(BIN)/ruff format -q .
-	$(BIN)/clang-format -i cpp/*.hpp cpp/*.cpp fuzz/*.cpp
+	$(BIN)/clang-format -i cpp/*.hpp cpp/*.cpp fuzz/*.cpp tests/native/*.cpp
 
 STUB ?= src/rankwright/_kernels.pyi
 stubs: $(VENV)/installed ## generate the stub of the compiled module
@@ -114,4 +117,4 @@ golden: $(PEERS)/installed ## run the peers again and write tests/golden
 	$(PEERS)/bin/python -m tests.peers.make_golden
 
 clean: ## remove everything that was built
-	rm -rf build dist docs/_build docs/api/generated $(VENV) $(PEERS)
+	rm -rf build dist docs/_build docs/api/generated $(VENV) $(VENV)-*

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #if !defined(_WIN32)
 #include <pthread.h>
@@ -58,7 +59,7 @@ class Pool {
                 std::lock_guard lock(mutex);
                 if (thrown && i < failed) {
                     failed = i;
-                    error = thrown;
+                    error = std::move(thrown);
                     stopped = true;
                 }
                 if (++n_done == n_tasks) finished.notify_all();
@@ -109,7 +110,8 @@ class Pool {
         job->work(checkpoint.load());
         std::unique_lock lock(job->mutex);
         job->finished.wait(lock, [&] { return job->n_done == n_tasks; });
-        if (job->error) std::rethrow_exception(job->error);
+        // Moved: a worker that is late to let go of the job must not be the one to destroy it.
+        if (job->error) std::rethrow_exception(std::move(job->error));
     }
 };
 
