@@ -52,11 +52,11 @@ def available_cores() -> int:
 def _group_quota(root: Path) -> float | None:
     """Cores granted by the control group (version 2, then 1), or None without a limit."""
     try:
-        quota, period = (root / "cpu.max").read_text().split()
+        quota, period = (root / "cpu.max").read_text(encoding="utf-8").split()
     except (OSError, ValueError):
         try:
-            quota = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
-            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
+            quota = (root / "cpu" / "cpu.cfs_quota_us").read_text(encoding="utf-8").strip()
+            period = (root / "cpu" / "cpu.cfs_period_us").read_text(encoding="utf-8").strip()
         except OSError:
             return None
     try:

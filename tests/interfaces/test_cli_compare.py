@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,3 +265,22 @@ def test_a_terminal_shows_a_bar_for_each_model(
         code, _, err = run(*words, "--trials", 2, "-j", 1)
         assert code == 1
         assert all(note in err for note in (*notes, "random", "2/2"))
+
+
+def test_names_that_are_no_text_and_locales_without_our_letters(files: Path, run: Cli) -> None:
+    name = os.fsdecode(b"d\xff.txt")
+    shutil.copy(files / "train.txt", files / name)
+    options = ["--models", "best-feature,random", "--trials", "1"]
+    code, _, err = run("compare", name, *options, "-o", name + ".out", "-j", 1)
+    assert code == 0, err
+    page = (files / (name + ".out") / "report.html").read_text(encoding="utf-8")
+    assert "d\\udcff.txt" in page
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "rankwright", "compare", name, *options, "-o", "out", "-j", "2"],
+        cwd=files,
+        env={**os.environ, **ascii_only},
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (files / "out/report.html").exists()

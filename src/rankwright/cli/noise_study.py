@@ -49,7 +49,7 @@ def noise_study(
     """
     from rankwright.comparison.noise_study import DEFAULT_MODELS
     from rankwright.comparison.noise_study import noise_study as run
-    from rankwright.data.writing import check_writable_folder, make_folder, write_atomically
+    from rankwright.data.writing import check_writable_folder, make_folder, write_text
     from rankwright.metrics import parse
 
     parse(metric)  # before the long reading
@@ -72,8 +72,7 @@ def noise_study(
             path=folder / "fits.csv",
             callback=callback,
         )
-    with write_atomically(folder / f"{noise.value}.csv") as file:
-        file.write(study.to_csv().encode())
+    write_text(folder / f"{noise.value}.csv", study.to_csv())
     files = [f"{noise.value}.csv", *draw(study, folder / f"{noise.value}.svg")]
     if as_json:
         typer.echo(json.dumps(study.to_dict(), indent=2))

@@ -196,7 +196,7 @@ def _place(folder: PathLike | None) -> Iterator[Path]:
     place = Path(folder)
     try:
         (place / "models").mkdir(parents=True, exist_ok=True)
-        lock = open(place / ".lock", "w")  # noqa: SIM115 (closed below)
+        lock = open(place / ".lock", "wb")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise DataError(f"cannot be written to: {error.strerror}.", path=place) from None
     with lock:

@@ -258,7 +258,7 @@ def write_outcome(outcome: Outcome, folder: Path, key: str) -> Outcome:
                 save(outcome.model, part / "model.rw")
                 facts["model_bytes"] = (part / "model.rw").stat().st_size
         np.save(part / "scores.npy", outcome.scores)
-        (part / "result.json").write_text(json.dumps(_no_nan(facts), indent=1))
+        (part / "result.json").write_text(json.dumps(_no_nan(facts), indent=1), encoding="utf-8")
         if folder.exists():  # of another key
             shutil.rmtree(folder)
         os.replace(part, folder)
@@ -271,7 +271,7 @@ def write_outcome(outcome: Outcome, folder: Path, key: str) -> Outcome:
 def read_outcome(folder: Path, key: str) -> Outcome | None:
     """Return the result of this key, if it is there."""
     try:
-        facts = json.loads((folder / "result.json").read_text())
+        facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         scores = np.load(folder / "scores.npy", allow_pickle=False)
     except (OSError, ValueError):
         return None

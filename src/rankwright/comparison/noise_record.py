@@ -14,7 +14,7 @@ import numpy as np
 from rankwright.comparison.entries import Entry
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import write_text
 from rankwright.exceptions import DataError
 
 _COLUMNS = ["noise", "level", "trial", "model", "metric", "value", "seconds", "key"]
@@ -63,13 +63,12 @@ class Record:
         writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)
-        with write_atomically(self.path) as file:
-            file.write(out.getvalue().encode())
+        write_text(self.path, out.getvalue())
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}.", path=path) from None
     rows = list(csv.reader(io.StringIO(text)))

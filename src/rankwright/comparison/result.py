@@ -22,7 +22,7 @@ from rankwright.comparison.job import Outcome
 from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import make_folder, write_text
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
@@ -326,7 +326,7 @@ class Comparison:
     def write(self, folder: PathLike) -> list[Path]:
         """Write the tables into a folder; return the files."""
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        make_folder(place)
         files = {
             "metrics.csv": self.metrics_csv(),
             "models.csv": self.models_csv(),
@@ -337,8 +337,7 @@ class Comparison:
         }
         files |= {f"noise-{study.corruption.name}.csv": study.to_csv() for study in self.noise}
         for name, text in files.items():
-            with write_atomically(place / name) as out:
-                out.write(text.encode())
+            write_text(place / name, text)
         return [place / name for name in files]
 
 

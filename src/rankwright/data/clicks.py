@@ -18,7 +18,7 @@ from rankwright.data.files import PathLike
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.streams import check_seed, shuffled_rows, uniforms
 from rankwright.data.validation import Floats, check_count, check_scores
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import write_text
 
 # Names of the streams of one seed.
 _SHUFFLE, _CLICK = 10, 11
@@ -120,8 +120,7 @@ class ClickLog:
         ]
         lines = ["qid\timpression\trank\trow\tclicked\tpropensity\n"]
         lines += ["\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True)]
-        with write_atomically(path) as out:
-            out.write("".join(lines).encode())
+        write_text(path, "".join(lines))
 
 
 def simulate_clicks(

@@ -9,7 +9,7 @@ import numpy as np
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, display_name, open_binary
 from rankwright.data.validation import Floats
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import write_text
 from rankwright.exceptions import DataError
 
 
@@ -58,8 +58,7 @@ def write_scores(scores: Floats, dataset: Dataset, path: PathLike) -> None:
 
     Numbers take the fewest digits that read back to the same float.
     """
-    with write_atomically(path) as out:
-        out.write("".join(f"{score!r}\n" for score in dataset.restore(scores).tolist()).encode())
+    write_text(path, "".join(f"{score!r}\n" for score in dataset.restore(scores).tolist()))
 
 
 def _is_finite(text: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 ========================== =======================================================================
 :func:`write_atomically`   a file that appears under its name when it is complete
+:func:`write_text`         the same for a text
 :func:`replace_folder`     the same for a folder
 :func:`make_folder`        a folder, with those above it
 :func:`check_writable`     raise now what writing would raise at its end; also `..._folder`
@@ -88,6 +89,15 @@ def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
         else:
             file = stack.enter_context(disk.open_file(target, os.O_WRONLY | os.O_APPEND))
         yield _compressed(file, Path(path).suffix.lower(), stack)
+
+
+def write_text(path: PathLike, text: str) -> None:
+    r"""Write text as UTF-8, whatever the locale; of a name that is no text, show the bytes.
+
+    The name of a file may be any bytes; Python has ``\udcff`` for a byte 0xff that is no text.
+    """
+    with write_atomically(path) as out:
+        out.write(text.encode("utf-8", "backslashreplace"))
 
 
 def make_folder(path: PathLike) -> None:

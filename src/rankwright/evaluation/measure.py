@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, suffix
 from rankwright.data.validation import Floats
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import write_text
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
@@ -96,8 +96,7 @@ class Evaluation(Mapping[str, float]):
             rows = ["\t".join(["qid", *names])]
             rows += ["\t".join(map(str, row)) for row in zip(ids, *columns, strict=True)]
             text = "\n".join(rows) + "\n"
-        with write_atomically(path) as out:
-            out.write(text.encode())
+        write_text(path, text)
 
 
 def evaluate(

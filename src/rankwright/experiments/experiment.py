@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rankwright import __version__
-from rankwright.data.writing import make_folder, write_atomically
+from rankwright.data.writing import make_folder, write_text
 from rankwright.experiments.findings import Findings
 
 Scale = Literal["quick", "full"]
@@ -82,11 +82,10 @@ class Context:
         text = json.dumps({"library": __version__, **key}, sort_keys=True)
         path = self.cache / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
         if path.exists():
-            return json.loads(path.read_text())["value"]
+            return json.loads(path.read_text(encoding="utf-8"))["value"]
         value = compute(*args)
         make_folder(self.cache)
-        with write_atomically(path) as out:
-            out.write(json.dumps({"key": text, "value": value}).encode())
+        write_text(path, json.dumps({"key": text, "value": value}))
         return value
 
     def each(self, what: str, items: Iterable[T]) -> Iterator[T]:

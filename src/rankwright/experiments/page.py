@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import write_text
 
 BEGIN, END = "<!-- reproduce: begin -->", "<!-- reproduce: end -->"
 
@@ -21,7 +21,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
         for paper, experiments in PAPERS.items()
         for experiment in experiments
     )
-    return [json.loads(path.read_text()) for path in paths if path.exists()]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
 
 
 def paper_page(found: list[dict[str, Any]], figures: str) -> str:
@@ -78,10 +78,9 @@ def proof_table(found: list[dict[str, Any]]) -> str:
 
 def replace_part(path: Path, text: str) -> None:
     """Put text between the marks of a page; a page without marks gets them at its end."""
-    page = path.read_text() if path.exists() else f"# {path.stem}\n"
+    page = path.read_text(encoding="utf-8") if path.exists() else f"# {path.stem}\n"
     if BEGIN not in page:
         page = f"{page.rstrip()}\n\n## Reproduced\n\n{BEGIN}\n{END}\n"
     before, _, rest = page.partition(BEGIN)
     after = rest.partition(END)[2]
-    with write_atomically(path) as out:
-        out.write(f"{before}{BEGIN}\n\n{text}\n{END}{after}".encode())
+    write_text(path, f"{before}{BEGIN}\n\n{text}\n{END}{after}")

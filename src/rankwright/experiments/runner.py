@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwright import __version__
-from rankwright.data.writing import make_folder, write_atomically
+from rankwright.data.writing import make_folder, write_text
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Figure, Findings, Panel
 from rankwright.experiments.papers import PAPERS
@@ -81,8 +81,7 @@ def write(finished: Finished, context: Context, out: Path) -> None:
     make_folder(folder)
     for figure in result.figures:
         save_chart(draw(figure), folder / f"{figure.name}.svg")
-    with write_atomically(folder / f"{experiment.name}.json") as file:
-        file.write((json.dumps(record, indent=1) + "\n").encode())
+    write_text(folder / f"{experiment.name}.json", json.dumps(record, indent=1) + "\n")
 
 
 def command(experiment: Experiment, context: Context) -> str:

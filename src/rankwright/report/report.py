@@ -13,7 +13,7 @@ import numpy as np
 
 from rankwright.comparison.result import Comparison, Standing, query_ids
 from rankwright.data.files import PathLike
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import write_text
 from rankwright.evaluation.folds import Fold
 
 MOST_RANKS = 100  # documents of a list that are kept
@@ -34,18 +34,18 @@ def write_report(comparison: Comparison, path: PathLike, title: str = "") -> Non
     title : str, optional
         Heading of the page.
     """
-    text = report_html(comparison, title)
-    with write_atomically(path) as out:
-        out.write(text.encode())
+    write_text(path, report_html(comparison, title))
 
 
 def report_html(comparison: Comparison, title: str = "") -> str:
     """Return the page as text; see :func:`write_report`."""
     page = resources.files("rankwright.report") / "page"
-    parts = {name: (page / name).read_text() for name in ("report.css", "report.js")}
+    parts = {
+        name: (page / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
+    }
     data = json.dumps(payload(comparison), separators=(",", ":"), allow_nan=False)
     packed = base64.b64encode(gzip.compress(data.encode(), 9, mtime=0)).decode()
-    template = _environment().from_string((page / "report.html.jinja").read_text())
+    template = _environment().from_string((page / "report.html.jinja").read_text(encoding="utf-8"))
     text: str = template.render(
         title=title or "Which ranker is best?",
         c=comparison,
