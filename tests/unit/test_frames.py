@@ -283,7 +283,7 @@ def test_a_column_called_doc_id_holds_document_ids(make: Any) -> None:
 
 def test_compressed_csv_is_recognised_by_content(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_bytes(gzip.compress(b"label,qid,f\n1,2,3\n"))
+    path.write_bytes(gzip.compress(b"label,qid,f\n1,2,3\n", mtime=0))
     assert rw.read(path).X.tolist() == [[3]]
 
 
@@ -296,7 +296,11 @@ def test_compressed_csv_is_recognised_by_content(tmp_path: Path) -> None:
         ("x.csv", b"label,qid,f,f\n1,2,3,4\n", "cannot be used: "),
         ("x.csv", b"label,qid,f\n1,2,\n1,2,3\n", "X must be finite, but row 0, column 0 is nan."),
         ("x.csv", b"label,qid,f\nhigh,2,1\n", "y must be numbers, but holds strings."),
-        ("x.csv.gz", gzip.compress(b"label,qid,f\n" * 9)[:-9], "is damaged or cut short ("),
+        (
+            "x.csv.gz",
+            gzip.compress(b"label,qid,f\n" * 9, mtime=0)[:-9],
+            "is damaged or cut short (",
+        ),
         ("x.parquet", b"", "is not a readable parquet file: "),
         ("x.parquet", b"no parquet at all", "is not a readable parquet file: "),
     ],
