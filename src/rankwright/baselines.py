@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from rankwright.data.hashing import combine, row_keys
 from rankwright.data.validation import Floats
-from rankwright.estimator import check_features, check_fitted_array, check_ranking_data, mean_ndcg
+from rankwright.estimator import Ranker, check_features, check_fitted_array, check_ranking_data
 from rankwright.metrics import parse
 
 
-class BestFeature(BaseEstimator):
+class BestFeature(Ranker):
     """The single feature, rising or falling, that ranks the training queries best.
 
     Parameters
@@ -82,22 +81,17 @@ class BestFeature(BaseEstimator):
         """Return scores; a larger one ranks higher."""
         return np.asarray(check_features(self, X) @ self.coef_, dtype=np.float64)
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10."""
-        return mean_ndcg(self.predict(X), y, qid)
-
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise unless there is such a metric."""
         parse(self.metric)
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
+        """Raise unless there is a weight for each feature."""
+        super().check_state()
         check_fitted_array(self, "coef_", (self.n_features_in_,))
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
-        return _tags(super().__sklearn_tags__())
 
-
-class RandomRanker(BaseEstimator):
+class RandomRanker(Ranker):
     """Scores that mean nothing: a hash of the document's features and a seed.
 
     A document has the same score wherever it stands, and equal documents have equal scores.
@@ -127,21 +121,3 @@ class RandomRanker(BaseEstimator):
         matrix = check_features(self, X).astype(np.float64)
         keys = combine(int(self.random_state), row_keys(matrix))
         return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10."""
-        return mean_ndcg(self.predict(X), y, qid)
-
-    def _check_state(self) -> None:
-        """Nothing is fitted that could be wrong."""
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
-        return _tags(super().__sklearn_tags__())
-
-
-def _tags(tags: Any) -> Any:
-    tags.input_tags.sparse = True
-    tags.target_tags.required = True
-    tags.target_tags.positive_only = True
-    return tags

@@ -1,8 +1,7 @@
 """All models by name: the one list that model files, command line and comparisons share.
 
-To add a model, add a line to ``MODELS``. Its class follows scikit-learn's conventions, and has a
-method ``_check_state`` that raises :class:`~rankwright.exceptions.DataError` when what was read
-from a file cannot be what ``fit`` leaves behind.
+To add a model, add a line to ``MODELS``. Its class follows scikit-learn's conventions and
+:class:`rankwright.estimator.Model`, which says what else is asked of a model.
 """
 
 from __future__ import annotations

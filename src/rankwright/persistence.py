@@ -396,7 +396,7 @@ def _check_fitted(model: Any) -> None:
         if type(names) is not list or {type(name) for name in names} != {str} or len(names) != n:
             raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
         model.feature_names_in_ = np.array(names, dtype=object)
-    model._check_state()
+    model.check_state()
 
 
 def _class(name: str) -> Any:

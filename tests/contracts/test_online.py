@@ -111,7 +111,7 @@ def test_slam_perceptron_is_its_twin(metric: str, update: Any, kind: Any) -> Non
         expected = {"last": run.w, "averaged": run.averaged(), "voted": run.voted()}
         for variant in ("last", "averaged", "voted"):
             model = SLAMPerceptron(metric, update, variant=variant, eta=eta)
-            (rounds,) = model._fit(kind(X), y, qid, Ledger(u))
+            (rounds,) = model.fit_rounds(kind(X), y, qid, Ledger(u))
             np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-10)
             np.testing.assert_allclose(rounds.terms["comparator"], run.comparator, atol=1e-10)
             np.testing.assert_allclose(model.coef_, expected[variant], atol=1e-10)

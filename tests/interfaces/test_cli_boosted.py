@@ -56,7 +56,9 @@ def test_without_validation_queries(files: Path, tmp_path: Path, run: Cli) -> No
     code, out, _ = run("train", files / "train.txt", "-o", tmp_path / "m.rw", *BOOSTED)
     assert code == 0
     assert re.fullmatch(
-        r".*m\.rw: BoostedRanker, xendcg, 100 iterations, n_estimators, [\d.]+ s\n", out
+        r".*m\.rw: BoostedRanker, xendcg, 10 of 10 features, 100 iterations, n_estimators, "
+        r"[\d.]+ s\n",
+        out,
     )
 
 

@@ -101,13 +101,13 @@ def test_train_shows_the_strongest_features_by_name(data: Path, run: Cli) -> Non
 def test_a_formula_is_the_model() -> None:
     ds = rw.data.make_mslr_like(n_queries=20, mean_docs=8)
     ranker = rw.DominationRank("l1", 1.0, standardize=True).fit(ds.X, ds.y, ds.qid)
-    assert feature_names(ranker)[:2] == ["x0", "x1"]
+    assert feature_names(ranker)[:2] == ["feature 1", "feature 2"]
     terms = formula(ranker, digits=17).splitlines()
     assert terms[0] == "score ="
     scores = np.zeros(ds.n_docs)
     for term in terms[1:]:
-        sign, weight, _, name = term.split()
-        scores += float(sign + weight) * ds.X[:, int(name[1:])]
+        weight, name = term.replace(" ", "").split("*'feature")
+        scores += float(weight) * ds.X[:, int(name.rstrip("'")) - 1]
     np.testing.assert_allclose(scores, ranker.predict(ds.X), rtol=1e-6, atol=1e-6)
     weights = np.abs([weight for _, weight in strongest_features(ranker, None)])
     assert (np.diff(weights) <= 0).all()

@@ -144,8 +144,9 @@ def test_constant_features_are_found(form: str) -> None:
     X = [[7, 1, 0, 2], [7, 2, 0, 2], [7, 1, 0, 3], [7, 2, 0, 3]]
     found = findings(build(form, X, [0, 1, 0, 1], [1, 1, 2, 2]))
     assert found == {
-        "constant_features": "2 features are constant (1, 3): they carry no information.",
-        "query_constant_features": "1 feature is constant within every query (4): a linear "
+        "constant_features": "2 features are constant (feature 1, feature 3): they carry no "
+        "information.",
+        "query_constant_features": "1 feature is constant within every query (feature 4): a linear "
         "ranker cannot use them, trees can.",
     }
 
@@ -239,7 +240,9 @@ def test_missing_features_vary(form: str) -> None:
 
 def test_sparse_data_without_any_entry_is_constant() -> None:
     found = findings(Dataset(sp.csr_array((2, 3)), [0, 1]))
-    assert found["constant_features"].startswith("3 features are constant (1, 2, 3)")
+    assert found["constant_features"].startswith(
+        "3 features are constant (feature 1, feature 2, feature 3)"
+    )
 
 
 def test_more_queries_than_a_block_are_examined() -> None:

@@ -65,7 +65,7 @@ def test_the_kernel_is_its_twin(seed: int, C: float, kind: Any) -> None:
     for variant, coef in expected.items():
         which: Any = variant
         model = PAMIR(C, n_triplets=300, variant=which, random_state=seed)
-        (rounds,) = model._fit(kind(X), y, qid)
+        (rounds,) = model.fit_rounds(kind(X), y, qid)
         np.testing.assert_allclose(model.coef_, coef, atol=1e-10)
         np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-10)
         assert model.n_rounds_ == 300

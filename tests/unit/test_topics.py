@@ -66,7 +66,7 @@ def test_choices_are_the_best_on_what_is_left_out(select_by: Any) -> None:
             for penalty in grid["penalty"]:
                 ranker = DominationRank(penalty, alpha * y[~out].sum())
                 scores = ranker.fit(X[~out], y[~out]).predict(X[out])
-                loss = ranker._loss_for(y).value_and_grad(scores, y[out])[0] / y[out].sum()
+                loss = ranker.loss_for(y).value_and_grad(scores, y[out])[0] / y[out].sum()
                 ap = AP().mean(y[out], scores)
                 qualities[alpha, penalty] = ap if select_by == "ap" else -loss
         chosen = (rankers.choices_[t]["alpha"], rankers.choices_[t]["penalty"])
@@ -142,10 +142,10 @@ def test_what_a_file_may_not_say(name: str, value: Any, line: str) -> None:
     rankers = TopicRankers({"penalty": "l1"}).fit(X, Y)
     rankers.weights_, rankers.features_ = np.ones(1), np.zeros(1, dtype=np.int64)
     rankers.offsets_ = np.array([0, 1, 1, 1])
-    rankers._check_state()
+    rankers.check_state()
     setattr(rankers, name, value)
     with pytest.raises(DataError) as caught:
-        rankers._check_state()
+        rankers.check_state()
     assert str(caught.value) == line
 
 

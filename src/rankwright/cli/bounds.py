@@ -37,17 +37,17 @@ def bounds(
     """
     from rankwright.exceptions import DataError
     from rankwright.linear import generalization_of
-    from rankwright.losses import from_name
+    from rankwright.linear.base import LinearModel
     from rankwright.persistence import load
     from rankwright.theory import certificate
 
     ranker = load(model)
-    if not (hasattr(ranker, "coef_") and hasattr(ranker, "loss")):
+    if not isinstance(ranker, LinearModel):
         raise DataError(
             f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
         )
     dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
-    loss = from_name(ranker.loss)
+    loss = ranker.loss_for(dataset.y)
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)
         proof = None if loss.bound is None else certificate(loss, scores, dataset.y, dataset.groups)

@@ -50,9 +50,9 @@ def path(
 
     given = {"standardize": True, "n_jobs": jobs} | parse_params(param or [])
     ranker = make_model(model, penalty=penalty, **given)
-    if not hasattr(ranker, "path"):
+    if not ranker.has_path:
         raise ValueError(f"path needs a model with a path of penalties, not {model}.")
-    ranker._check_params()
+    ranker.check_params()
     quality = parse(metric)
     if out is not None and suffix(out) not in (".svg", ".png", ".html"):
         raise ValueError(f"--out must be *.svg, *.png or *.html, but is {out!r}.")

@@ -78,12 +78,11 @@ def train(
         given["penalty"] = None
     given |= parse_params(param or [])
     ranker = make_model(model, **_defaults(model, valid is not None) | given)
-    if valid is not None and "early_stopping_rounds" not in ranker.get_params():
+    if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
     if jobs is not None and "n_jobs" in ranker.get_params():
         ranker.set_params(n_jobs=jobs)
-    if hasattr(ranker, "_check_params"):
-        ranker._check_params()  # before the long reading
+    ranker.check_params()  # before the long reading
     check_model_path(out)
     begin = time.perf_counter()
     if stream:
@@ -137,10 +136,10 @@ def _defaults(model: str, validated: bool) -> dict[str, Any]:
 
 def _fit(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
     """Fit, showing the progress; a booster that is interrupted keeps its best trees so far."""
-    if not hasattr(ranker, "fit_dataset"):
-        ranker.fit(dataset.X, dataset.y, dataset.qid)
+    if not ranker.reports_progress:
+        ranker.fit_dataset(dataset)
         return Interrupt()
-    if not hasattr(ranker, "staged_predict"):
+    if not ranker.stops_on_request:
         with fit_progress() as show:
             ranker.fit_dataset(dataset, show)
         return Interrupt()
@@ -179,7 +178,7 @@ def _number(alpha: str) -> float:
 def _choose_alpha(ranker: Any, model: str, dataset: Any) -> None:
     from rankwright.linear import choose_alpha
 
-    if not hasattr(ranker, "path"):
+    if not ranker.has_path:
         raise ValueError(f"--alpha auto needs a model with a path of penalties, not {model}.")
     with doing("Choosing alpha by 5 query folds"):
         choice = choose_alpha(ranker, dataset)
@@ -191,37 +190,16 @@ def _choose_alpha(ranker: Any, model: str, dataset: Any) -> None:
 
 
 def _facts(ranker: Any) -> dict[str, Any]:
-    """Return what there is to tell of a fitted model, by name."""
-    params = ranker.get_params()
-    facts: dict[str, Any] = {name: params[name] for name in ("loss", "alpha") if name in params}
-    attributes = {
-        "objective": "objective_",
-        "gap": "gap_",
-        "violation": "violation_",
-        "iterations": "n_iter_",
-        "best_score": "best_score_",
-        "stop": "stop_",
-        "rounds": "n_rounds_",
-        "updates": "n_updates_",
-        "cumulative_loss": "cumulative_loss_",
+    """Return what there is to tell of a fitted model, by name; None for numbers that JSON lacks."""
+    summary: dict[str, Any] = ranker.summary()
+    facts = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in summary.items()
     }
-    for name, attribute in attributes.items():
-        if hasattr(ranker, attribute):
-            value = getattr(ranker, attribute)
-            facts[name] = value[-1] if isinstance(value, list) else value
-    if facts.get("gap") == float("inf"):
-        facts["gap"] = None
-    if "best_score" in facts and math.isnan(facts["best_score"]):
-        facts["best_score"] = None
-    if hasattr(ranker, "coef_"):
-        facts["features_used"] = int(
-            (ranker.coef_.reshape(-1, ranker.n_features_in_) != 0).any(axis=0).sum()
-        )
+    strength = ranker.feature_strength()
+    if strength is not None:
+        facts["features_used"] = int((strength > 0).sum())
         facts["features"] = ranker.n_features_in_
-    if hasattr(ranker, "selected_features_"):
-        from rankwright.linear import strongest_features
-
-        facts["strongest"] = strongest_features(ranker)
     return facts
 
 

@@ -181,8 +181,7 @@ def _from_table(name: str, table: Any) -> Entry:
             raise ValueError(f"models.{name} must name its model, such as model = 'linear'.")
         return lineup([name])[0]
     estimator = make_model(table["model"], **table.get("params", {}))
-    if hasattr(estimator, "_check_params"):
-        estimator._check_params()
+    estimator.check_params()
     space = parse_space(table.get("search", {}))
     return Entry(
         name, estimator, space, str(table.get("family", "")), table.get("scale", False) is True

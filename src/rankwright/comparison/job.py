@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import json
 import math
 import os
@@ -30,7 +29,6 @@ from rankwright.metrics.metric import mean_of_queries
 from rankwright.metrics.parsing import parse
 
 Progress: TypeAlias = Callable[[int, float], None]  # trial, its validation metric
-_WEIGHTS = {"coef_", "last_coef_", "coef_sum_"}  # of linear models, one a feature
 _MOST_POINTS = 1000  # of a guarantee plot
 
 
@@ -113,11 +111,12 @@ def run_job(job: Job, fold: Fold, progress: Progress | None = None) -> Outcome:
 
 def fit(model: Any, fold: Fold, scale: bool = False) -> list[str]:
     """Fit a model, with the validation queries if it takes them; return its warnings."""
+    from rankwright.estimator import as_model
     from rankwright.linear.scaling import standard_deviations
 
     X, y, qid = fold.train.X, fold.train.y, fold.train.qid
     extra = {}
-    if takes_valid(model):
+    if as_model(model).takes_valid():
         extra["valid"] = fold.valid
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -125,16 +124,10 @@ def fit(model: Any, fold: Fold, scale: bool = False) -> list[str]:
             deviations = standard_deviations(X)
             scaled = X * (1 / deviations).astype(X.dtype)
             model.fit(sp.csr_array(scaled) if sp.issparse(X) else scaled, y, qid)
-            for name in _WEIGHTS & set(vars(model)):
-                setattr(model, name, getattr(model, name) / deviations)
+            as_model(model).unscale(deviations)
         else:
             model.fit(X, y, qid, **extra)
     return sorted({str(warning.message) for warning in caught})
-
-
-def takes_valid(model: Any) -> bool:
-    """Tell whether a model watches validation queries while it is fitted."""
-    return "valid" in inspect.signature(model.fit).parameters
 
 
 def score(model: Any, test: Dataset) -> tuple[Floats, float]:
@@ -155,46 +148,33 @@ def score(model: Any, test: Dataset) -> tuple[Floats, float]:
 
 def facts_of(model: Any, fold: Fold, metric: str) -> dict[str, Any]:
     """Return what a fitted model tells about itself: size, features, curves, guarantees."""
+    from rankwright.estimator import as_model
+
+    asked = as_model(model, fold.train.n_features)
+    strength = asked.feature_strength()
     facts: dict[str, Any] = {
         "n_features": fold.train.n_features,
-        "features_used": features_used(model),
+        "features_used": None if strength is None else int(np.count_nonzero(strength)),
     }
     for name, examine in _EXAMINATIONS.items():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                facts[name] = examine(model, fold, metric)
+                facts[name] = examine(asked, fold, metric)
         except Exception as error:  # a picture less is no reason to lose a model
             facts[name] = None
             facts.setdefault("notes", []).append(f"{name}: {error}")
     return facts
 
 
-def features_used(model: Any) -> int | None:
-    """Return how many features a model looks at, if it tells."""
-    if hasattr(model, "coef_"):
-        return int(np.count_nonzero(model.coef_))
-    if hasattr(model, "feature_importances_"):
-        return int(np.count_nonzero(model.feature_importances_))
-    return None
-
-
 def _curves(model: Any, fold: Fold, metric: str) -> dict[str, list[float]] | None:
     """Return learning curves by name: what was recorded, round by round."""
-    if hasattr(model, "evals_result_"):
-        return {
-            f"{part} {metric}": [float(v) for v in values]
-            for part, metrics in model.evals_result_.items()
-            for metric, values in metrics.items()
-        }
-    if isinstance(getattr(model, "objective_", None), list):
-        return {"objective": [float(v) for v in model.objective_]}
-    return None
+    return model.curves() or None
 
 
 def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
     """Return quality against the number of features, for models with a path of l1 penalties."""
-    if not hasattr(model, "path") or getattr(model, "penalty", None) != "l1":
+    if not model.has_path or model.penalty != "l1":
         return None
     train = fold.train
     points = model.path(
@@ -208,15 +188,9 @@ def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
 
 def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
     """Return the loss beside its bound, for each of some test queries."""
-    from rankwright.losses.names import LOSSES, from_name
     from rankwright.theory import certificate
 
-    loss = getattr(model, "loss", None)
-    if loss is None and hasattr(model, "_loss_for"):  # a loss that is made for the labels
-        loss = model._loss_for(fold.test.y)
-    if loss is None or (isinstance(loss, str) and loss not in LOSSES):  # such as lambdarank
-        return None
-    loss = from_name(loss)
+    loss = model.loss_for(fold.test.y)
     if getattr(loss, "bound", None) is None:
         return None
     test = fold.test

@@ -22,7 +22,7 @@ import numpy as np
 
 from rankwright import __version__
 from rankwright.comparison.entries import Entry
-from rankwright.comparison.job import fit, jsonable, one_thread, takes_valid
+from rankwright.comparison.job import fit, jsonable, one_thread
 from rankwright.comparison.space import Choice, Range, Space, draw
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
@@ -178,7 +178,9 @@ def tune(
 
 def parts(estimator: Any, train: Dataset, random_state: int = 0) -> tuple[Dataset, Dataset]:
     """Return training queries, and those to watch meanwhile: a fifth of them, if it watches any."""
-    if not takes_valid(estimator):
+    from rankwright.estimator import as_model
+
+    if not as_model(estimator).takes_valid():
         return train, train
     kept, watched = train.split((0.8, 0.2), random_state)
     return kept, watched

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rankwright.data.feature_names import feature_name
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import mix, row_keys
 from rankwright.data.validation import Matrix
@@ -189,9 +190,7 @@ def _zeros(chosen: NDArray[np.bool_], highest: NDArray[np.float64]) -> int:
 
 
 def _names(dataset: Dataset, columns: Ints) -> str:
-    """Name some features: by name, else by their 1-based index."""
-    names = dataset.feature_names
-    shown = [str(c + 1) if names is None else names[c] for c in columns[:_MOST_NAMED].tolist()]
+    shown = [feature_name(dataset.feature_names, c) for c in columns[:_MOST_NAMED].tolist()]
     more = len(columns) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 

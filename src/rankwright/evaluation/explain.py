@@ -138,20 +138,12 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
       +1.1042  clicks (3 against 1)
       -0.1434  age (1 against 0)
     """
-    given = np.asarray(X) if not sp.issparse(X) else X
-    if not hasattr(model, "contributions") and np.ndim(getattr(model, "coef_", 0.0)) != 1:
-        raise TypeError(
-            f"model must be linear or have a method contributions, but is a {type(model).__name__}."
-        )
-    scores = np.asarray(model.predict(X), dtype=np.float64)
-    matrix = check_X(given, allow_nan=True)
+    from rankwright.estimator import as_model
+
+    matrix = check_X(X if sp.issparse(X) else np.asarray(X), allow_nan=True)
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
-    if hasattr(model, "contributions"):
-        contributions, start = model.contributions(X)
-    else:
-        contributions, start = dense * model.coef_, 0.0
-    known = getattr(model, "feature_names_in_", None)
-    names = check_names(known if feature_names is None else feature_names, dense.shape[1])
-    if names is None:
-        names = [f"feature {j + 1}" for j in range(dense.shape[1])]
+    asked = as_model(model, dense.shape[1])
+    contributions, start = asked.contributions(X)
+    scores = np.asarray(model.predict(X), dtype=np.float64)
+    names = check_names(feature_names, dense.shape[1]) or asked.feature_names()
     return Explanation(scores, np.asarray(contributions, dtype=np.float64), start, dense, names)

@@ -98,6 +98,8 @@ def permutation_importance(
     >>> found.drops.shape
     (4, 5)
     """
+    from rankwright.estimator import as_model
+
     if n_repeats < 1:
         raise ValueError(f"n_repeats must be a positive integer, but is {n_repeats!r}.")
     measure = parse(metric)
@@ -114,7 +116,7 @@ def permutation_importance(
                 found = measure.mean(dataset.y, scores, dataset.groups)
                 drops[j, repeat] = sign * (value - found)
         changing.replaced(j, column)
-    names = dataset.feature_names or [f"feature {j + 1}" for j in range(dataset.n_features)]
+    names = dataset.feature_names or as_model(model, dataset.n_features).feature_names()
     return PermutationImportance(measure, value, drops, list(names))
 
 

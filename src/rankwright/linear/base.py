@@ -10,21 +10,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import (
     SCORE_METRIC,
+    Ranker,
     RankingData,
     check_features,
     check_fitted_array,
     check_ranking_data,
     finite_scores,
-    mean_ndcg,
+    store_names,
 )
-from rankwright.exceptions import ConvergenceWarning, DataError
+from rankwright.exceptions import ConvergenceWarning
 from rankwright.linear.scaling import scaled
 from rankwright.losses import Loss
 from rankwright.metrics import Metric
@@ -61,12 +61,15 @@ class PathPoint:
     valid_loss: float
 
 
-class LinearModel(BaseEstimator):
+class LinearModel(Ranker):
     """A linear scoring function that minimises a mean loss plus an elastic net.
 
     A subclass has the parameters ``penalty``, ``alpha``, ``l1_ratio``, ``standardize`` and
     ``n_jobs``, and says which loss is minimised, how, and on which rows.
     """
+
+    reports_progress = True
+    has_path = True
 
     penalty: str | None
     alpha: float
@@ -76,7 +79,7 @@ class LinearModel(BaseEstimator):
 
     # ---- what subclasses say ----
 
-    def _loss_for(self, y: Floats) -> Loss:
+    def loss_for(self, y: Floats) -> Loss:
         """Return the loss; it may depend on the labels that there are."""
         raise NotImplementedError
 
@@ -107,18 +110,21 @@ class LinearModel(BaseEstimator):
         qid : array-like of shape (n_docs,), optional
             Query ids in any order; None is one query.
         """
-        self.__dict__.pop("feature_names_", None)
         return self._fit(check_ranking_data(self, X, y, qid))
 
-    def fit_dataset(self, dataset: Dataset, callback: Callback | None = None) -> Self:
+    def fit_dataset(
+        self,
+        dataset: Dataset,
+        callback: Callback | None = None,
+        *,
+        valid: Dataset | None = None,
+    ) -> Self:
         """Learn from a data set; ``callback`` is called with the solver's progress.
 
-        The names of its features are kept as ``feature_names_``.
+        The names of its features are kept as ``feature_names_``; ``valid`` is not looked at.
         """
         data = check_ranking_data(self, dataset.X, dataset.y, dataset.qid)
-        self.__dict__.pop("feature_names_", None)
-        if dataset.feature_names is not None:
-            self.feature_names_ = list(dataset.feature_names)
+        store_names(self, dataset)
         return self._fit(data, callback)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
@@ -129,7 +135,7 @@ class LinearModel(BaseEstimator):
 
     def _objective(self, data: RankingData) -> tuple[Objective, Floats]:
         """Return what to minimise, still without a penalty, and the scale of the features."""
-        loss = self._loss_for(data.y)
+        loss = self.loss_for(data.y)
         data = self._grouped(self._training_part(data))
         X, scale = self._scaled(data.X)
         return Objective(X, data.y, data.groups, loss, ElasticNet(), self.n_jobs), scale
@@ -167,10 +173,6 @@ class LinearModel(BaseEstimator):
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
         return finite_scores(multiply(check_features(self, X), self.coef_, self.n_jobs))
-
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10."""
-        return mean_ndcg(self.predict(X), y, qid)
 
     # ---- paths ----
 
@@ -243,23 +245,26 @@ class LinearModel(BaseEstimator):
 
     # ---- files and scikit-learn ----
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for a penalty that cannot be."""
         self._penalty(self.alpha)
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
+        """Raise unless there is a weight for each feature."""
+        super().check_state()
         check_fitted_array(self, "coef_", (self.n_features_in_,))
-        names = getattr(self, "feature_names_", None)
-        if names is not None and (
-            type(names) is not list
-            or len(names) != self.n_features_in_
-            or {type(name) for name in names} != {str}
-        ):
-            raise DataError(f"feature_names_ must be {self.n_features_in_} texts.")
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse matrices are welcome and labels start at 0."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags
+    def curves(self) -> dict[str, list[float]]:
+        """Return the objective after each iteration."""
+        return {"objective": [float(value) for value in self.objective_]}
+
+    def summary(self) -> dict[str, Any]:
+        """Return objective, certificate, and why the solver stopped."""
+        return {
+            **super().summary(),
+            "objective": self.objective_[-1],
+            "gap": self.gap_,
+            "violation": self.violation_,
+            "iterations": self.n_iter_,
+            "stop": self.stop_,
+        }

@@ -14,6 +14,7 @@ from rankwright.data.hashing import combine, mix
 from rankwright.data.validation import Floats
 from rankwright.estimator import RankingData
 from rankwright.linear.base import LinearModel
+from rankwright.linear.formula import strongest_features
 from rankwright.losses import Domination
 from rankwright.solvers import Objective, Solution, minimize
 from rankwright.solvers.coordinate_descent import Step
@@ -156,7 +157,8 @@ class DominationRank(LinearModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _loss_for(self, y: Floats) -> Domination:
+    def loss_for(self, y: Floats) -> Domination:
+        """Return the loss; its layers may depend on the labels."""
         layers = self.layers
         if layers is None:
             return Domination(self.margin)
@@ -166,7 +168,7 @@ class DominationRank(LinearModel):
     def _training_part(self, data: RankingData) -> RankingData:
         if self.negatives is None:
             return data
-        layer = self._loss_for(data.y).layer(data.y)
+        layer = self.loss_for(data.y).layer(data.y)
         rows = keep_negatives(layer, data.groups, self.negatives, self.random_state)
         query = data.groups.query_of_rows()[rows]
         indptr = np.searchsorted(query, np.arange(data.groups.n_queries + 1))
@@ -207,12 +209,17 @@ class DominationRank(LinearModel):
         self.sparsity_ = 1 - len(self.selected_features_) / len(solution.coef)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
-        self.layers_ = self._loss_for(data.y).layers
+        self.layers_ = self.loss_for(data.y).layers
         return super()._fit(data, callback)
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        self._loss_for(np.zeros(1))
+    def check_params(self) -> None:
+        """Raise for a penalty, a margin or layers that cannot be."""
+        super().check_params()
+        self.loss_for(np.zeros(1))
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the solver says, and the strongest of the features that were selected."""
+        return {**super().summary(), "strongest": strongest_features(self)}
 
 
 def layer_cuts(y: Floats, n_layers: int) -> tuple[float, ...]:

@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwright.data.validation import check_count
+from rankwright.data.validation import Floats, check_count
+from rankwright.estimator import as_model
 
 
 def feature_names(model: Any) -> list[str]:
-    """Return the names of a fitted model's features; ``x0``, ``x1``, ... if it knows none."""
-    names = getattr(model, "feature_names_", None)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
+    """Return the names of a fitted model's features; ``feature 1``, ... if it knows none."""
+    return as_model(model).feature_names()
 
 
 def strongest_features(model: Any, n: int | None = 10) -> list[tuple[str, float]]:
@@ -76,14 +72,14 @@ def formula(model: Any, *, digits: int = 6) -> str:
     return "\n".join(["score =", *lines])
 
 
-def _weights(model: Any) -> Any:
+def _weights(model: Any) -> Floats:
     check_is_fitted(model)
-    coef = getattr(model, "coef_", None)
-    if not isinstance(coef, np.ndarray) or coef.ndim != 1:
+    coef = as_model(model).weights()
+    if coef is None:
         raise TypeError(
             f"a formula needs one weight for each feature, which {type(model).__name__} has not."
         )
-    return coef[: model.n_features_in_]
+    return coef
 
 
 def _quoted(name: str) -> str:

@@ -94,7 +94,8 @@ class LinearRanker(LinearModel):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def _loss_for(self, y: Floats) -> Loss:
+    def loss_for(self, y: Floats) -> Loss:
+        """Return the loss, whatever the labels are."""
         return from_name(self.loss)
 
     def _solve(
@@ -110,6 +111,7 @@ class LinearRanker(LinearModel):
             callback=callback,
         )
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for a loss or a penalty that cannot be."""
         from_name(self.loss)
-        super()._check_params()
+        super().check_params()

@@ -6,11 +6,10 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
@@ -18,10 +17,11 @@ from rankwright.data.hashing import combine, mix
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_count
 from rankwright.estimator import (
+    Estimator,
     check_features,
     check_fitted_array,
+    check_rows,
     finite_scores,
-    validate_data,
 )
 from rankwright.exceptions import DataError
 from rankwright.linear.domination_rank import DominationRank
@@ -32,7 +32,7 @@ SelectBy: TypeAlias = Literal["ap", "loss"]
 T = TypeVar("T")
 
 
-class TopicRankers(BaseEstimator):
+class TopicRankers(Estimator):
     r"""A :class:`DominationRank` for each topic.
 
     Each topic's ranker minimises the mean over its relevant documents of the domination loss plus
@@ -83,6 +83,13 @@ class TopicRankers(BaseEstimator):
     ((200, 2), 3)
     """
 
+    TAGS: ClassVar[dict[str, bool]] = {
+        "target_tags.one_d_labels": False,
+        "target_tags.two_d_labels": True,
+        "target_tags.single_output": False,
+        "target_tags.multi_output": True,
+    }
+
     def __init__(
         self,
         params: dict[str, Any] | None = None,
@@ -114,10 +121,8 @@ class TopicRankers(BaseEstimator):
         topics : sequence of str, optional
             Names of the topics; by default those of the columns of Y, or their numbers.
         """
-        self._check_params()
-        matrix = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float32, np.float64], order="C"
-        )
+        self.check_params()
+        matrix = check_rows(self, X)
         columns = getattr(Y, "columns", None)
         labels = _by_topic(Y)
         if labels.ndim != 2 or labels.shape[0] != matrix.shape[0]:
@@ -235,7 +240,8 @@ class TopicRankers(BaseEstimator):
         with ThreadPoolExecutor(n_threads(self.n_jobs)) as pool:
             return list(pool.map(function, topics))
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
         if self.select_by not in ("ap", "loss"):
             raise ValueError(f"select_by must be 'ap' or 'loss', but is {self.select_by!r}.")
         if not 0 < self.valid_share < 1:
@@ -246,7 +252,8 @@ class TopicRankers(BaseEstimator):
             if name not in known:
                 raise ValueError(f"DominationRank has no parameter {name!r}.")
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
+        """Raise unless weights and topics, read from a file, fit together."""
         n = len(self.weights_) if isinstance(getattr(self, "weights_", None), np.ndarray) else -1
         check_fitted_array(self, "weights_", (n,))
         topics = getattr(self, "topics_", None)
@@ -261,17 +268,6 @@ class TopicRankers(BaseEstimator):
             raise DataError("offsets_ must rise from 0 to the number of weights.")
         if n and (features.min() < 0 or features.max() >= self.n_features_in_):
             raise DataError(f"features_ must lie from 0 to {self.n_features_in_ - 1}.")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse matrices are welcome and that there are many labels."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.one_d_labels = False
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _by_topic(Y: Any) -> sp.csc_array:

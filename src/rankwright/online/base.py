@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats
-from rankwright.estimator import RankingData, check_ranking_data
+from rankwright.data.validation import Floats, check_count
+from rankwright.estimator import Estimator, Model, RankingData, check_ranking_data
 from rankwright.exceptions import DataError
 from rankwright.theory.guarantee import Guarantee
 
@@ -64,7 +64,7 @@ class Ledger:
         self.totals[name] = min(self.totals.get(name, math.inf), float(value))
 
 
-class OnlineLearner(BaseEstimator):
+class OnlineLearner(Model, Estimator):
     """Base of the online learners.
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
@@ -76,14 +76,14 @@ class OnlineLearner(BaseEstimator):
     Store ``n_epochs``, ``shuffle`` and ``random_state`` with your own parameters in ``__init__``,
     and write
 
-    - ``_check_params()``: raise ValueError for a parameter that cannot be;
+    - ``check_params()``: raise ValueError for a parameter that cannot be (call ``super()``'s);
     - ``_begin(data, whole)``: set the fitted attributes of a learner that has seen nothing;
       ``whole`` tells whether ``data`` is all there will be (``fit``) or a first piece;
     - ``_prepare(data)``: do once what does not depend on the learner's state, and return it;
     - ``_learn(task, order, comparator)``: the rounds named by ``order``, on what ``_prepare``
       returned; update the fitted attributes and return :class:`Rounds`;
-    - if there is a guarantee, ``_charge(task, order, rounds, ledger)`` and ``_guarantee(ledger)``;
-    - ``predict``, ``score``, and ``_check_state`` for model files (call ``super()``'s).
+    - if there is a guarantee, ``_charge(task, order, rounds, ledger)`` and ``guarantee(ledger)``;
+    - ``predict``, ``score``, and ``check_state`` for model files (call ``super()``'s).
 
     Everything the learner needs to go on must be in fitted attributes that are numbers, arrays or
     lists of them: then model files, checkpoints and ``partial_fit`` after loading work by
@@ -115,7 +115,7 @@ class OnlineLearner(BaseEstimator):
         qid : array-like of shape (n_docs,), optional
             Query ids in any order; None is one query.
         """
-        self._fit(X, y, qid)
+        self.fit_rounds(X, y, qid)
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
@@ -126,7 +126,7 @@ class OnlineLearner(BaseEstimator):
         X, y, qid
             As for :meth:`fit`; whole queries. All calls must have the same features.
         """
-        self._partial_fit(X, y, qid)
+        self.partial_fit_rounds(X, y, qid)
         return self
 
     def bound(self, u: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Guarantee:
@@ -144,26 +144,28 @@ class OnlineLearner(BaseEstimator):
         """
         learner: Self = clone(self)
         ledger = Ledger(u)
-        learner._fit(X, y, qid, ledger)
-        return learner._guarantee(ledger)
+        learner.fit_rounds(X, y, qid, ledger)
+        return learner.guarantee(ledger)
 
     # ---- what guarantees and streams are built on ----
 
-    def _fit(
+    def fit_rounds(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None, ledger: Ledger | None = None
     ) -> list[Rounds]:
-        self._check_all_params()
+        """Do what :meth:`fit` does, and tell what happened in each epoch."""
+        self.check_params()
         data = self._check_data(X, y, qid, first=True)
         self._begin_rounds()
         self._begin(data, whole=True)
         task = self._prepare(data)
         return [self._run(task, self._order(data, epoch), ledger) for epoch in range(self.n_epochs)]
 
-    def _partial_fit(
+    def partial_fit_rounds(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None, ledger: Ledger | None = None
     ) -> Rounds:
+        """Do what :meth:`partial_fit` does, and tell what happened."""
         first = not hasattr(self, "n_rounds_")
-        self._check_all_params()
+        self.check_params()
         data = self._check_data(X, y, qid, first=first)
         if first:
             self._begin_rounds()
@@ -199,13 +201,9 @@ class OnlineLearner(BaseEstimator):
 
     # ---- what learners define ----
 
-    def _check_all_params(self) -> None:
-        if isinstance(self.n_epochs, bool) or not self.n_epochs >= 1:
-            raise ValueError(f"n_epochs must be a positive integer, but is {self.n_epochs!r}.")
-        self._check_params()
-
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
         """Raise for parameters that cannot be."""
+        check_count("n_epochs", self.n_epochs)
 
     def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> Any:
         return check_ranking_data(self, X, y, qid, reset=first)
@@ -227,14 +225,14 @@ class OnlineLearner(BaseEstimator):
         """Keep what the guarantee needs of these rounds."""
         raise TypeError(f"{type(self).__name__} has no guarantee.")
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""
         raise TypeError(f"{type(self).__name__} has no guarantee.")
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
         """Raise unless parameters and fitted attributes, read from a file, can be a learner's."""
         try:
-            self._check_all_params()
+            self.check_params()
         except (ValueError, TypeError, ArithmeticError) as error:
             text = " ".join(str(error).split())
             raise DataError(f"the parameters cannot be: {text:.200}") from None
@@ -244,10 +242,13 @@ class OnlineLearner(BaseEstimator):
                 raise DataError(f"{name} must be an integer >= 0, but is {value!r:.50}.")
         if type(getattr(self, "cumulative_loss_", None)) is not float:
             raise DataError("cumulative_loss_ must be a number.")
+        super().check_state()
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse matrices are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
+    def summary(self) -> dict[str, Any]:
+        """Return rounds, updates and loss so far."""
+        return {
+            **super().summary(),
+            "rounds": self.n_rounds_,
+            "updates": self.n_updates_,
+            "cumulative_loss": self.cumulative_loss_,
+        }

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import Estimator
 from rankwright.exceptions import DataError
 
 KernelLike: TypeAlias = str | Callable[[Floats, Floats], Any]
@@ -138,7 +139,7 @@ class Expansion:
         return self._points[0], self._coef[0], self._born[0]
 
 
-class KernelForm:
+class KernelForm(Estimator):
     """Mixin of learners with parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``.
 
     Without a kernel a learner has weights; with one it has ``support_`` (documents, or columns of a
@@ -170,6 +171,8 @@ class KernelForm:
                     "X must be square with kernel='precomputed', a row and a column for each "
                     f"document, but has shape {X.shape}."
                 )
+        for name in {"coef_", "intercept_"} & vars(self).keys():  # of a fit without a kernel
+            delattr(self, name)
         width = () if kernel.precomputed else (X.shape[1],)
         self.support_ = np.empty((0, *width), dtype=np.int64 if kernel.precomputed else np.float64)
         self.dual_coef_ = np.empty((0, n_scores))
@@ -217,6 +220,12 @@ class KernelForm:
             raise DataError(f"dual_coef_ must be finite float64 of shape {(n, n_scores)}.")
         if not isinstance(born, np.ndarray) or born.dtype != np.int64 or born.shape != (n,):
             raise DataError("born_ must be a round for each of the support.")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn whether X is a kernel."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
 
 
 def survival(born: Ints, n_rounds: int) -> Floats:

@@ -111,9 +111,9 @@ class GuaranteeLog:
                 f"learner must have seen the {self._n_rounds} rounds of this log and no others, "
                 f"but has seen {seen}."
             )
-        learner._partial_fit(X, y, qid, self._ledger)
+        learner.partial_fit_rounds(X, y, qid, self._ledger)
         self._n_rounds = learner.n_rounds_
-        self._guarantee = learner._guarantee(self._ledger)
+        self._guarantee = learner.guarantee(self._ledger)
         self.entries.append(
             LogEntry(self._n_rounds, self._guarantee.terms["loss"], self._guarantee.value)
         )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_fitted_array, validate_data
+from rankwright.estimator import check_features, check_fitted_array, check_rows
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
 from rankwright.online.dual import BLOCK, Expansion, KernelForm
@@ -62,7 +62,7 @@ class OnlineLabeler(KernelForm, OnlineLearner):
         """
         self._given_classes = classes
         try:
-            self._partial_fit(X, y, qid)
+            self.partial_fit_rounds(X, y, qid)
         finally:
             del self._given_classes
         return self
@@ -111,9 +111,7 @@ class OnlineLabeler(KernelForm, OnlineLearner):
         return ranks
 
     def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> LabelData:
-        matrix, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], order="C", reset=first
-        )
+        matrix, labels = check_rows(self, X, y, reset=first)
         if first:
             given = getattr(self, "_given_classes", None)
             self.classes_ = self._find_classes(labels, self.classes if given is None else given)
@@ -161,8 +159,9 @@ class OnlineLabeler(KernelForm, OnlineLearner):
                 t += 1
                 yield t, place, int(data.ranks[row]), expansion.scores[place]
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         classes = getattr(self, "classes_", None)
         if (
             not isinstance(classes, np.ndarray)
@@ -180,12 +179,6 @@ class OnlineLabeler(KernelForm, OnlineLearner):
         since = getattr(self, "since_", None)
         if type(since) is not int or not 0 <= since <= self.n_rounds_:
             raise DataError("since_ must be one of the rounds so far.")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn whether X is a kernel."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
 
 def _plain(labels: ArrayLike, name: str) -> NDArray[Any]:

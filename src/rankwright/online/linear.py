@@ -7,16 +7,15 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats
 from rankwright.estimator import (
+    Ranker,
     RankingData,
     check_features,
     check_fitted_array,
     finite_scores,
-    mean_ndcg,
 )
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
@@ -25,7 +24,7 @@ Variant: TypeAlias = Literal["last", "averaged", "voted"]
 VARIANTS = ("last", "averaged", "voted")
 
 
-class OnlineLinearRanker(OnlineLearner):
+class OnlineLinearRanker(OnlineLearner, Ranker):
     r"""Base of online rankers with scores :math:`s = X w`.
 
     With :math:`w_t` the weights after round t of T, ``variant`` chooses what predicts:
@@ -43,10 +42,6 @@ class OnlineLinearRanker(OnlineLearner):
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
         return finite_scores(check_features(self, X) @ self.coef_)
-
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10."""
-        return mean_ndcg(self.predict(X), y, qid)
 
     def _begin(self, data: RankingData, whole: bool) -> None:
         n_features = data.X.shape[1]
@@ -76,8 +71,9 @@ class OnlineLinearRanker(OnlineLearner):
             direction = w / length if length > 0 else w
             self.coef_ = (total + (n + 1 - iterate.since) * direction) / max(n, 1)
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         shape = (self.n_features_in_,)
         check_fitted_array(self, "coef_", shape)
         if self.variant not in VARIANTS:
@@ -89,11 +85,11 @@ class OnlineLinearRanker(OnlineLearner):
             if type(since) is not int or not 0 <= since <= self.n_rounds_:
                 raise DataError("since_ must be one of the rounds so far.")
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that labels start at 0."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
+    def unscale(self, scale: Floats) -> None:
+        """Turn a model of features divided by ``scale`` into one of the features as they are."""
+        super().unscale(scale)
+        if self.variant != "last":
+            self.last_coef_, self.coef_sum_ = self.last_coef_ / scale, self.coef_sum_ / scale
 
 
 def check_variant(variant: str) -> None:

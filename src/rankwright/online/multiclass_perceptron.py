@@ -114,7 +114,9 @@ class MulticlassPerceptron(OnlineLabeler):
         ranks: Ints = self._scores(X).argmax(axis=1)
         return ranks
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         check_mean(self.variant)
         if self.update not in ("uniform", "max"):
             raise ValueError(f"update must be one of uniform, max, but is {self.update!r}.")
@@ -172,14 +174,16 @@ class MulticlassPerceptron(OnlineLabeler):
         ledger.keep_max("radius", radius(task.X))
         ledger.add("updates", rounds.n_updates)
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
         t = ledger.totals
         margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
         bound = multiclass_bound(max(margin, 0.0), t["radius"])
         return replace(bound, terms={**bound.terms, "loss": t["updates"]})
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         k = len(self.classes_)
         if self.kernel is None:
             check_fitted_array(self, "coef_", (k, self.n_features_in_))

@@ -91,7 +91,13 @@ class OnlineRanker(OnlineLinearRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _check_params(self) -> None:
+    def loss_for(self, y: Floats) -> Loss:
+        """Return the loss, whatever the labels are."""
+        return from_name(self.loss)
+
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         from_name(self.loss)
         check_variant(self.variant)
         if not (math.isfinite(self.eta) and self.eta > 0):
@@ -144,7 +150,8 @@ class OnlineRanker(OnlineLinearRanker):
         for name, values in rounds.terms.items():
             ledger.add(name, float(values.sum()))
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
         t = ledger.totals
         bound = gradient_descent_bound(t["comparator"], t["distance"], t["gradient"])
         return replace(bound, terms={**bound.terms, "loss": t["loss"]})

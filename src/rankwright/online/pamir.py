@@ -84,7 +84,9 @@ class PAMIR(OnlineLinearRanker):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         check_variant(self.variant)
         if not (math.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number, but is {self.C!r}.")

@@ -163,7 +163,9 @@ class PRank(OnlineLabeler):
             ranks[begin : begin + size] = (2 * np.cumsum(votes, 1) >= weights.sum()).argmax(1)
         return ranks
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         check_variant(self.variant)
         self._kernel()  # it raises
 
@@ -245,7 +247,7 @@ class PRank(OnlineLabeler):
         tried = np.unique(np.quantile(positive, np.linspace(0, 1, _QUANTILES)))
         return [float(gamma) for gamma in tried]
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the best of the bounds that hold."""
         t, k = ledger.totals, len(self.classes_)
         margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
@@ -257,8 +259,9 @@ class PRank(OnlineLabeler):
         best = min(bounds, key=float)
         return replace(best, terms={**best.terms, "loss": t["loss"]})
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         k = len(self.classes_)
         check_fitted_array(self, "thresholds_", (k - 1,))
         if (np.diff(self.thresholds_) < 0).any():

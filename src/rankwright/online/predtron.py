@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
-from rankwright.estimator import validate_data
+from rankwright.estimator import check_rows
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant
 from rankwright.online.predtron_learner import Mode, PredtronData, PredtronLearner
@@ -102,6 +102,8 @@ class Predtron(PredtronLearner):
     ['E', 'N', 'W', 'S']
     """
 
+    TAGS: ClassVar[dict[str, bool]] = {"no_validation": True}
+
     def __init__(
         self,
         problem: Problem,
@@ -180,9 +182,7 @@ class Predtron(PredtronLearner):
         return self.problem
 
     def _check_data(self, X: Any, y: Any, qid: ArrayLike | None, first: bool) -> PredtronData:
-        matrix = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float32, np.float64], order="C", reset=first
-        )
+        matrix = check_rows(self, X, reset=first)
         labels = list(y)
         order, groups = None, None
         if qid is not None:
@@ -200,9 +200,3 @@ class Predtron(PredtronLearner):
             column = np.concatenate(codes)[:, None] if codes else np.empty((0, 1))
             return PredtronData(matrix, column, groups, order)
         return PredtronData(matrix, labels, groups, order)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that labels are the problem's own."""
-        tags = super().__sklearn_tags__()
-        tags.no_validation = True
-        return tags

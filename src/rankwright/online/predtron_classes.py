@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats
-from rankwright.estimator import validate_data
+from rankwright.estimator import check_rows
 from rankwright.exceptions import DataError
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant
@@ -89,15 +89,7 @@ class ClassLearner(ClassifierMixin, PredtronLearner):
         raise NotImplementedError
 
     def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> PredtronData:
-        matrix, labels = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float32, np.float64],
-            order="C",
-            reset=first,
-        )
+        matrix, labels = check_rows(self, X, y, reset=first)
         check_classification_targets(labels)
         if not hasattr(self, "classes_"):
             self.classes_ = _unique(labels)
@@ -118,7 +110,8 @@ class ClassLearner(ClassifierMixin, PredtronLearner):
     def _n_fitted_scores(self) -> int:
         return int(self._problem().n_scores or 1)
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
         classes = getattr(self, "classes_", None)
         if (
             not isinstance(classes, np.ndarray)
@@ -131,7 +124,7 @@ class ClassLearner(ClassifierMixin, PredtronLearner):
             self._problem()
         except (TypeError, ValueError) as error:
             raise DataError(str(error)) from None
-        super()._check_state()
+        super().check_state()
 
 
 class PredtronClassifier(ClassLearner):
@@ -247,7 +240,8 @@ class PredtronClassifier(ClassLearner):
             return "augmented"
         return "predicted" if self.loss is None else "loss_driven"
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
         if self.mode not in ("auto", *MODES):
             raise ValueError(f"mode must be auto or one of {', '.join(MODES)}, not {self.mode!r}.")
         if self.reject is not None and self._mode() != "augmented":
@@ -255,7 +249,7 @@ class PredtronClassifier(ClassLearner):
                 f"reject needs mode='augmented', but mode is {self.mode!r}: other updates leave "
                 "the scale of the scores open."
             )
-        super()._check_params()
+        super().check_params()
 
     def _problem(self) -> Native:
         n = len(self.classes_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats
-from rankwright.estimator import SCORE_METRIC, validate_data
+from rankwright.estimator import SCORE_METRIC, check_rows
 from rankwright.exceptions import DataError
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant
@@ -27,6 +27,8 @@ from rankwright.theory.links import NormName
 
 class LabelsLearner(PredtronLearner):
     """What the two learners of label matrices share."""
+
+    TAGS: ClassVar[dict[str, bool]] = {"target_tags.multi_output": True}
 
     n_labels_: int
 
@@ -77,16 +79,7 @@ class LabelsLearner(PredtronLearner):
 
     def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> PredtronData:
         dense = _dense(y)
-        matrix, given = validate_data(
-            self,
-            X,
-            dense,
-            accept_sparse="csr",
-            dtype=[np.float32, np.float64],
-            order="C",
-            reset=first,
-            multi_output=True,
-        )
+        matrix, given = check_rows(self, X, dense, reset=first, multi_output=True)
         labels = self._columns(np.asarray(given))
         if first:
             self.n_labels_ = int(labels.shape[1])
@@ -103,7 +96,8 @@ class LabelsLearner(PredtronLearner):
     def _encode(self, labels: NDArray[Any]) -> Floats:
         raise NotImplementedError
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
         n = getattr(self, "n_labels_", None)
         if type(n) is not int or n < 1:
             raise DataError("n_labels_ must be a positive integer.")
@@ -111,13 +105,7 @@ class LabelsLearner(PredtronLearner):
             self._problem()
         except (TypeError, ValueError) as error:
             raise DataError(str(error)) from None
-        super()._check_state()
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that y is a matrix."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        super().check_state()
 
 
 class PredtronMultilabel(ClassifierMixin, LabelsLearner):
@@ -272,8 +260,9 @@ class PredtronMultilabel(ClassifierMixin, LabelsLearner):
             )
         return labels.astype(np.float64)
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         classes = getattr(self, "classes_", None)
         vector = self.n_labels_ == 1 and isinstance(classes, np.ndarray) and classes.shape == (2,)
         if not isinstance(classes, np.ndarray) or not (
@@ -326,6 +315,8 @@ class PredtronLabelRanker(LabelsLearner):
     >>> PredtronLabelRanker(n_epochs=10).fit(X, y).rank(X)[:, 2].tolist()  # the label nobody has
     [3, 3, 3]
     """
+
+    TAGS: ClassVar[dict[str, bool]] = {"target_tags.single_output": False}
 
     def __init__(
         self,
@@ -382,12 +373,6 @@ class PredtronLabelRanker(LabelsLearner):
         groups = Groups(np.arange(len(scores) + 1) * labels.shape[1])
         return SCORE_METRIC.mean(labels.ravel(), scores.ravel(), groups)
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that one label alone is no ranking."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = False
-        return tags
-
     def _columns(self, labels: NDArray[Any]) -> NDArray[Any]:
         if labels.ndim == 1:
             raise ValueError("y must be a matrix with a column for each label, but is a vector.")
@@ -396,9 +381,10 @@ class PredtronLabelRanker(LabelsLearner):
     def _problem(self) -> Native:
         return Ranking(self.loss, self.representation)
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
         self._problem()
-        super()._check_params()
+        super().check_params()
 
     def _encode(self, labels: NDArray[Any]) -> Floats:
         flat = self._problem().encode(labels.astype(np.float64).ravel())

@@ -107,7 +107,9 @@ class PredtronLearner(KernelForm, OnlineLearner):
 
     # ---- parameters and start ----
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         if self._mode() not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, but is {self.mode!r}.")
         if self.norm not in NORMS:
@@ -214,7 +216,8 @@ class PredtronLearner(KernelForm, OnlineLearner):
         ledger.add("mistakes", int(np.count_nonzero(rounds.losses)))
         ledger.keep_max("R", self._radius(task))
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
         t, mode = ledger.totals, self._mode()
         U = np.atleast_2d(np.asarray(ledger.comparator, dtype=np.float64))
         n = link_size(self.norm, *self.weights_.shape)
@@ -377,8 +380,9 @@ class PredtronLearner(KernelForm, OnlineLearner):
         scores = np.asarray(X @ U[:, :n_features].T, dtype=np.float64)
         return scores + (U[:, n_features] if U.shape[1] > n_features else 0.0)
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         eta = getattr(self, "eta_", None)
         if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
             raise DataError("eta_ must be a positive number.")
@@ -407,12 +411,6 @@ class PredtronLearner(KernelForm, OnlineLearner):
     def _n_fitted_scores(self) -> int:
         """Return the number of scores of a fitted learner."""
         raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn whether X is a kernel."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import check_fitted_array, check_ranking_data, mean_ndcg
+from rankwright.estimator import Ranker, check_fitted_array, check_ranking_data
 from rankwright.exceptions import DataError
 from rankwright.online.dual import KernelLike
 from rankwright.online.linear import Variant
@@ -18,7 +18,7 @@ from rankwright.problems.ranking import Ranking, Representation
 from rankwright.theory.links import NormName
 
 
-class PredtronRanker(PredtronLearner):
+class PredtronRanker(PredtronLearner, Ranker):
     r"""A ranker of documents that moves scores to the ranks they should have.
 
     .. math::
@@ -118,16 +118,13 @@ class PredtronRanker(PredtronLearner):
         """Return scores; a larger one ranks higher."""
         return self._decision(X)[:, 0]
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10."""
-        return mean_ndcg(self.predict(X), y, qid)
-
     def _problem(self) -> Native:
         return Ranking(self.loss, self.representation)
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
         self._problem()
-        super()._check_params()
+        super().check_params()
 
     def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> PredtronData:
         data = check_ranking_data(self, X, y, qid, reset=first)
@@ -146,9 +143,3 @@ class PredtronRanker(PredtronLearner):
 
     def _check_shown(self, n_scores: int) -> None:
         check_fitted_array(self, "coef_", (self.n_features_in_,))
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that labels start at 0."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags

@@ -165,7 +165,13 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         """The surrogate whose weights the updates have."""
         return SLAM(self.metric, threshold=self.threshold)
 
-    def _check_params(self) -> None:
+    def loss_for(self, y: Floats) -> SLAM:
+        """Return the surrogate, whatever the labels are."""
+        return self.loss
+
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         self.loss  # noqa: B018 - it raises
         if self.update not in _UPDATES:
             raise ValueError(
@@ -275,7 +281,8 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         labels = task.prepared.y
         ledger.keep_min("margin", ranking_margins(data.X @ u, labels, data.groups).min(initial=inf))
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
         t = ledger.totals
         length = float(np.linalg.norm(check_comparator(ledger.comparator, self.n_features_in_)))
         margin = t["margin"] / length if length > 0 else 0.0
@@ -298,21 +305,16 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         best = min(bounds, key=float)
         return replace(best, terms={**best.terms, "loss": t["loss"]})
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
         if self.kernel is None:
-            super()._check_state()
+            super().check_state()
         else:
-            super(OnlineLinearRanker, self)._check_state()
+            super(OnlineLinearRanker, self).check_state()
             self._check_dual_state(1)
         eta = getattr(self, "eta_", None)
         if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
             raise DataError("eta_ must be a positive number.")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn whether X is a kernel."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
 
 @dataclass(frozen=True)

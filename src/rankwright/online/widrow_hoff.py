@@ -110,7 +110,9 @@ class WidrowHoff(OnlineLabeler):
         nearest = np.floor(self._scores(X) + 0.5)
         return (np.clip(nearest, 1, k) - 1).astype(np.int64)
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
         check_mean(self.variant)
         if self.eta is not None and not (math.isfinite(self.eta) and self.eta > 0):
             raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
@@ -182,15 +184,17 @@ class WidrowHoff(OnlineLabeler):
         ledger.add("squared_errors", rounds.terms["squared_errors"].sum())
         ledger.keep_max("radius", radius(task.X))
 
-    def _guarantee(self, ledger: Ledger) -> Guarantee:
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
         t = ledger.totals
         length = float(np.linalg.norm(np.asarray(ledger.comparator, dtype=np.float64)))
         eta = 0.0 if self.eta is None else self.eta
         bound = widrow_hoff_bound(length, t["radius"], eta, t["comparator"])
         return replace(bound, terms={**bound.terms, "loss": t["squared_errors"]})
 
-    def _check_state(self) -> None:
-        super()._check_state()
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
         if type(getattr(self, "squared_radius_", None)) is not float:
             raise DataError("squared_radius_ must be a number.")
         if self.kernel is None:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import RankingData, check_features, check_ranking_data, mean_ndcg
+from rankwright.estimator import (
+    Ranker,
+    RankingData,
+    check_features,
+    check_ranking_data,
+    known_loss,
+    store_names,
+)
 from rankwright.exceptions import DataError
 from rankwright.losses import Loss
 from rankwright.losses.lambdarank import Directions
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from lightgbm import Booster
 
 
-class BoostedRanker(BaseEstimator):
+class BoostedRanker(Ranker):
     r"""A sum of regression trees, grown one after the other to lower a ranking loss.
 
     .. math::
@@ -112,6 +118,10 @@ class BoostedRanker(BaseEstimator):
     0.8
     """
 
+    TAGS: ClassVar[dict[str, bool]] = {"input_tags.allow_nan": True}
+    reports_progress = True
+    stops_on_request = True
+
     def __init__(
         self,
         loss: str | Loss | Directions = "xendcg",
@@ -187,9 +197,18 @@ class BoostedRanker(BaseEstimator):
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
-    ) -> BoostedRanker:
-        """Learn from a data set; ``callback`` is called after each tree."""
-        return self.fit(dataset.X, dataset.y, dataset.qid, valid=valid, callback=callback)
+    ) -> Self:
+        """Learn from a data set; ``callback`` is called after each tree.
+
+        The names of its features are kept as ``feature_names_``.
+        """
+        try:
+            self.fit(dataset.X, dataset.y, dataset.qid, valid=valid, callback=callback)
+        except KeyboardInterrupt:  # what there is can be used
+            store_names(self, dataset)
+            raise
+        store_names(self, dataset)
+        return self
 
     def _fit(
         self,
@@ -199,7 +218,7 @@ class BoostedRanker(BaseEstimator):
         valid: Dataset | None,
         callback: Callback | None,
     ) -> BoostedRanker:
-        self._check_params()
+        self.check_params()
         metric = parse(self.eval_metric)
         watched = self._watched(valid, metric)
         if self.early_stopping_rounds is not None and valid is None:
@@ -242,7 +261,7 @@ class BoostedRanker(BaseEstimator):
             raise KeyboardInterrupt
         return self
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
         """Raise for parameters that cannot be used; the command line asks before it reads data."""
         check_params(self)
         parse(self.eval_metric)
@@ -301,10 +320,6 @@ class BoostedRanker(BaseEstimator):
             values = values.toarray()
         return values[:, :-1], float(values[0, -1])
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10."""
-        return mean_ndcg(self.predict(X), y, qid)
-
     def importance(self, kind: str = "gain") -> Floats:
         """Return the importance of each feature.
 
@@ -337,8 +352,9 @@ class BoostedRanker(BaseEstimator):
                 **options,
             )
 
-    def _check_state(self) -> None:
+    def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
+        super().check_state()
         n_trees = model_text.check(getattr(self, "model_text_", None), self.n_features_in_)
         if getattr(self, "n_iter_", None) != n_trees:
             raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
@@ -351,11 +367,15 @@ class BoostedRanker(BaseEstimator):
         """Say whether there are trees; a fit that was interrupted early leaves none."""
         return hasattr(self, "_booster")
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what is welcome: sparse matrices, missing values, labels from 0."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags
+    def loss_for(self, y: Floats) -> Loss | None:
+        """Return the loss; None for directions without a value, such as LambdaRank's."""
+        return known_loss(self.loss)
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many trees there are, how good they were, and why training stopped."""
+        return {
+            **super().summary(),
+            "iterations": self.n_iter_,
+            "best_score": self.best_score_,
+            "stop": self.stop_,
+        }
