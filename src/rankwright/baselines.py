@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["BestFeature", "RandomRanker"]
+
 from typing import Any
 
 import numpy as np

@@ -9,6 +9,8 @@ it alone. Estimators of the library derive from :class:`Ranker`, or from :class:
 
 from __future__ import annotations
 
+__all__ = ["Estimator", "Model", "Ranker", "as_model"]
+
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -9,6 +9,8 @@ of the file before anything of that size is made.
 
 from __future__ import annotations
 
+__all__ = ["load", "save"]
+
 import dataclasses
 import io
 import json

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.public import modules
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.rglob("*.md")) if "_build" not in p.parts)]
@@ -23,29 +25,33 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platform
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        "data",
-        "metrics",
-        "losses",
-        "theory",
-        "online",
-        "text",
-        "trees",
-        "evaluation",
-        "comparison",
-        "report",
-        "report.charts",
-        "exceptions",
-    ],
-)
-def test_api_page_names_everything_public(package: str) -> None:
-    module = importlib.import_module(f"rankwright.{package}")
-    page = (DOCS / "api" / f"{package}.md").read_text()
+@pytest.mark.parametrize("name", modules())
+def test_api_page_names_everything_public(name: str) -> None:
+    page = (DOCS / "api" / f"{name.removeprefix('rankwright.')}.md").read_text()
     listed = re.findall(r"^(?:   |\.\. py:data:: )(\w+)$", page, re.MULTILINE)
-    public = getattr(module, "__all__", [name for name in vars(module) if name.startswith("Data")])
-    assert sorted(listed) == sorted(public)
+    assert sorted(listed) == sorted(importlib.import_module(name).__all__)
+
+
+def test_api_index_has_a_row_for_each_page_with_the_names_that_rankwright_repeats() -> None:
+    import rankwright
+
+    text = (DOCS / "api" / "index.md").read_text()
+    rows = {
+        name: (page, set(re.findall(r"`(\w+)`", names)))
+        for name, page, names in re.findall(
+            r"^\| \[`(rankwright[.\w]+)`\]\(([.\w]+)\.md\) \|.*\|(.*)\|$", text, re.MULTILINE
+        )
+    }
+    assert {name: page for name, (page, _) in rows.items()} == {
+        name: name.removeprefix("rankwright.") for name in modules()
+    }
+    repeated: dict[str, set[str]] = {name: set() for name in rows}
+    for name, module in rankwright._WHERE.items():
+        repeated[module].add(name)
+    assert {name: names for name, (_, names) in rows.items()} == repeated
+    contents = re.search(r"```{toctree}\n:hidden:\n\n(.*?)```", text, re.DOTALL)
+    assert contents is not None
+    assert contents[1].split() == [page for page, _ in rows.values()]
 
 
 def test_guide_has_a_row_for_each_metric() -> None:

@@ -14,26 +14,30 @@ from typing import Any
 import pytest
 
 import rankwright as rw
+from tests.public import modules, packages
 
 HEAVY = {"numpy", "scipy", "sklearn", "lightgbm"}
-PACKAGES = [
-    "rankwright.data",
-    "rankwright.metrics",
-    "rankwright.losses",
-    "rankwright.solvers",
-    "rankwright.theory",
-    "rankwright.linear",
-    "rankwright.trees",
-    "rankwright.evaluation",
-    "rankwright.comparison",
-    "rankwright.report",
-]
+PACKAGES = packages()
 
 
 def test_every_name_resolves() -> None:
     for name in rw.__all__:
         assert getattr(rw, name) is not None
     assert len(set(rw.__all__)) == len(rw.__all__)
+
+
+def test_every_package_is_an_attribute() -> None:
+    for package in PACKAGES:
+        name = package.removeprefix("rankwright.")
+        assert getattr(rw, name) is import_module(package)
+        assert name in rw.__all__
+
+
+def test_public_modules_are_found_by_their_files() -> None:
+    found = modules()
+    assert {"rankwright.data", "rankwright.text", "rankwright.report.charts"} <= set(found)
+    assert "rankwright.cli" not in found
+    assert "rankwright.comparison.entries" not in found  # the package repeats its names
 
 
 def test_names_are_those_of_their_packages() -> None:
@@ -73,7 +77,7 @@ def test_all_of_a_package_is_what_it_shows(package: str) -> None:
 
 def public_objects() -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
-    for package in PACKAGES:
+    for package in modules():
         module = import_module(package)
         for name in module.__all__:
             value = getattr(module, name)
@@ -84,6 +88,7 @@ def public_objects() -> list[tuple[str, Any]]:
                     (f"{package}.{name}.{member}", attribute)
                     for member, attribute in vars(value).items()
                     if not member.startswith("_")
+                    and member not in getattr(value, "__dataclass_fields__", ())
                     and (inspect.isfunction(attribute) or isinstance(attribute, property))
                 ]
     return found

@@ -23,7 +23,16 @@ from rankwright.online import (
     PredtronOrdinal,
     PredtronRanker,
 )
-from rankwright.problems import Binary, Finite, Multiclass, Multilabel, Ordinal, Ranking, surrogate
+from rankwright.problems import (
+    Binary,
+    Finite,
+    Multiclass,
+    Multilabel,
+    Ordinal,
+    Problem,
+    Ranking,
+    surrogate,
+)
 
 BAD: Any = "best"
 X2 = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
@@ -195,6 +204,11 @@ def test_a_problem_says_what_it_lacks() -> None:
     assert Predtron(bare, n_epochs=3).fit(X2, [1, 0, 0]).score(X2, [1, 0, 0]) == 0
     with pytest.raises(AttributeError, match="augmented"):
         Predtron(bare, "augmented", eta=1.0).fit(X2, [1, 0, 0])
+    partial: Any = type("Partial", (Bare, Problem), {})()
+    with pytest.raises(NotImplementedError, match=r"no loss_range\(y\).* Pass eta\."):
+        Predtron(partial, "augmented").fit(X2, [1, 0, 0])
+    with pytest.raises(NotImplementedError, match=r"no augmented\(scores, y\)"):
+        Predtron(partial, "augmented", eta=1.0).fit(X2, [1, 0, 0])
     with pytest.raises(ValueError, match="a label for each of 3 examples, not 2"):
         Predtron(bare).fit(X2, [1, 0])
     with pytest.raises(ValueError, match="queries have no intercept"):

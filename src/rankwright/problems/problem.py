@@ -57,13 +57,14 @@ class Problem(Protocol):
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no loss_range(y), which tells the smallest and the largest "
-            "loss. Pass learning_rate."
+            "loss. Pass eta."
         )
 
     def extremes(self, scores: Floats, y: Any) -> tuple[float, float, float]:
-        """Return three similarities: the least and the largest of a correct prediction, and the
-        largest of a wrong one. Margins are made of them.
-        """  # noqa: D205
+        """Return the three similarities that margins are made of.
+
+        The least and the largest of a correct prediction, and the largest of a wrong one.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no extremes(scores, y).")
 
 
