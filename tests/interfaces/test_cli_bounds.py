@@ -162,10 +162,20 @@ def test_data_of_another_width(folder: Path) -> None:
         )
 
 
-def test_a_model_that_is_not_linear(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankwright.persistence.load", lambda path: object())
-    with pytest.raises(DataError, match="must be a linear model with a loss, but is a object"):
+@pytest.mark.parametrize("kind", [rw.PRank, rw.BoostedRanker])
+def test_a_model_that_is_not_linear(folder: Path, kind: Any) -> None:
+    ds = rw.read(folder / "data.txt")
+    rw.save(kind().fit(ds.X, ds.y, ds.qid), folder / "model.rw")
+    with pytest.raises(DataError, match=f"a linear model with a loss, but is a {kind.__name__}"):
         run(folder)
+
+
+def test_a_loss_that_is_made_for_the_labels(folder: Path) -> None:
+    ds = rw.read(folder / "data.txt")
+    rw.save(rw.DominationRank().fit(ds.X, ds.y, ds.qid), folder / "model.rw")
+    result = run(folder)
+    assert result.exit_code == 0, result.output
+    assert "Domination" in result.output
 
 
 def test_the_theorem_says_nothing_of_an_online_learner(

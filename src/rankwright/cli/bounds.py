@@ -37,17 +37,16 @@ def bounds(
     """
     from rankwright.exceptions import DataError
     from rankwright.linear import generalization_of
-    from rankwright.linear.base import LinearModel
     from rankwright.persistence import load
     from rankwright.theory import certificate
 
     ranker = load(model)
-    if not isinstance(ranker, LinearModel):
+    dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
+    loss = ranker.loss_for(dataset.y)
+    if loss is None or ranker.weights() is None:
         raise DataError(
             f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
         )
-    dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
-    loss = ranker.loss_for(dataset.y)
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)
         proof = None if loss.bound is None else certificate(loss, scores, dataset.y, dataset.groups)

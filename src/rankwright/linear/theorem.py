@@ -8,7 +8,6 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.linear.scaling import scaled
-from rankwright.losses import from_name
 from rankwright.penalties import ElasticNet
 from rankwright.theory import Generalization, generalization, radius
 
@@ -57,7 +56,7 @@ def generalization_of(ranker: Any, dataset: Dataset) -> tuple[Generalization | N
     if length == 0 or longest == 0:
         return None, ["It says nothing: all weights of the model or all features in DATA are 0."]
     m = int(dataset.groups.sizes.max())
-    loss = from_name(ranker.loss)
+    loss = ranker.loss_for(dataset.y)
     try:
         return generalization(loss, longest, dataset.n_queries, length, alpha, m=m), reservations
     except ValueError as error:
