@@ -274,8 +274,7 @@ def check_ranking_data(
         ensure_all_finite="allow-nan" if allow_nan else True,
     )
     labels = np.asarray(labels, dtype=np.float64)
-    ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))
-    order, groups = gather(ids)
+    order, groups = gather(check_qid(qid, len(labels)))
     if order is not None:
         matrix, labels = matrix[order], labels[order]
     return RankingData(matrix, labels, groups, order)
@@ -337,8 +336,7 @@ def check_fitted_array(model: Any, name: str, shape: tuple[int, ...]) -> None:
 def mean_ndcg(scores: Floats, y: ArrayLike, qid: ArrayLike | None) -> float:
     """Return mean NDCG@10, the ``score`` of every ranker; higher is better."""
     labels = np.asarray(y, dtype=np.float64)
-    ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid, len(labels))
-    order, groups = gather(ids)
+    order, groups = gather(check_qid(qid, len(labels)))
     if order is not None:
         labels, scores = labels[order], scores[order]
     return SCORE_METRIC.mean(labels, scores, groups)

@@ -357,6 +357,8 @@ def test_margins_by_hand() -> None:
     assert report.to_dict()["margin"] == -1.0
     assert str(report) == "margin -1, radius 5, |w| 2, 50.0% of 2 separated"
     assert MarginReport(X, np.ones(5), None, [1.0]).to_dict()["margin"] is None
+    with pytest.raises(ValueError, match="qid must have one id per row, 5 in all, but has 2"):
+        MarginReport(X, [2, 1, 0, 0, 1], ["a", "b"], [2.0])
     prank = MarginReport(X, [2, 1, 0, 2, 2], None, [3.0], thresholds=[1.5, 4.0])
     expected = np.array([9 - 4, min(3 - 1.5, 4 - 3), 1.5, 15 - 4, 12 - 4])
     np.testing.assert_allclose(prank.margins * prank.norm, expected)

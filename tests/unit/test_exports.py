@@ -114,6 +114,11 @@ def test_names_that_moved_out_of_evaluation_still_work() -> None:
     assert not hasattr(evaluation, "nope")
 
 
+def test_first_names_still_work() -> None:
+    assert rw.metrics.Ranking is rw.metrics.RankedLabels
+    assert rw.experiments.Result is rw.experiments.Findings
+
+
 def loaded_after(code: str) -> set[str]:
     script = f"import json, sys\n{code}\njson.dump(sorted(sys.modules), sys.stderr)"
     done = subprocess.run(

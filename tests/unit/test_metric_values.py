@@ -30,7 +30,7 @@ from rankwright.metrics import (
     PairwiseError,
     Precision,
     RankAccuracy,
-    Ranking,
+    RankedLabels,
     RankLoss,
     Recall,
     mean_of_queries,
@@ -237,7 +237,7 @@ def test_predicted_labels_are_compared_document_by_document() -> None:
 
 
 def test_predicted_labels_need_no_ranking() -> None:
-    ranking = Ranking([1.0], [1.0])
+    ranking = RankedLabels([1.0], [1.0])
     with pytest.raises(TypeError, match=r"^rank_loss compares labels; call per_query"):
         RankLoss().from_ranking(ranking)
     mixed = per_query_of_all([NDCG(), RankLoss()], [1, 0], [1.0, 0.5])
@@ -575,7 +575,7 @@ def test_direction() -> None:
 
 def test_a_metric_without_a_ranking_rule_is_abstract() -> None:
     with pytest.raises(NotImplementedError):
-        Metric().from_ranking(Ranking([1.0], [1.0]))
+        Metric().from_ranking(RankedLabels([1.0], [1.0]))
 
 
 # ---- input ----

@@ -226,6 +226,14 @@ def test_query_ids_become_integers_or_strings(qid: Any, expected: list[int | str
     assert ids.dtype == np.int64 or ids.dtype.kind == "U"
 
 
+def test_no_query_ids_are_one_query_of_all_rows() -> None:
+    ids = check_qid(None, 3)
+    assert ids.tolist() == [0, 0, 0]
+    assert ids.dtype == np.int64
+    with pytest.raises(ValueError, match="qid must have 1 dimension"):
+        check_qid(None)  # of how many rows, nobody said
+
+
 @pytest.mark.parametrize(
     ("qid", "error", "message"),
     [

@@ -86,7 +86,7 @@ class Dataset:
         n_rows = int(matrix.shape[0])
         require_rows(n_rows)
         labels = check_y(y, n_rows)
-        ids = np.zeros(n_rows, dtype=np.int64) if qid is None else check_qid(qid, n_rows)
+        ids = check_qid(qid, n_rows)
         names = check_names(feature_names, int(matrix.shape[1]))
         docs = check_doc_ids(doc_ids, n_rows)
         self._set(matrix, labels, ids, names, docs)

@@ -26,9 +26,9 @@ def rank(scores: ArrayLike, qid: ArrayLike | None = None) -> Ints:
     >>> rank([0.1, 0.7, 0.9, 0.4], qid=["a", "b", "a", "b"])
     array([2, 1, 1, 2])
     """
-    order, starts = _sorted_rows(scores, qid)
+    order, places = _sorted_rows(scores, qid)
     ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order)) - starts + 1
+    ranks[order] = places + 1
     return ranks
 
 
@@ -43,16 +43,15 @@ def top_k(scores: ArrayLike, qid: ArrayLike | None = None, k: int = 10) -> Ints:
     array([2, 1])
     """
     check_count("k", k)
-    order, starts = _sorted_rows(scores, qid)
-    return order[np.arange(len(order)) - starts < k]
+    order, places = _sorted_rows(scores, qid)
+    return order[places < k]
 
 
 def _sorted_rows(scores: ArrayLike, qid: ArrayLike | None) -> tuple[Ints, Ints]:
-    """Rows by query and falling score, and where each one's query starts in that order."""
+    """Rows by query and falling score, and the place of each within its query, from 0."""
     values = check_scores(scores)
-    ids = np.zeros(len(values), dtype=np.int64) if qid is None else check_qid(qid, len(values))
-    rows, groups = gather(ids)
+    rows, groups = gather(check_qid(qid, len(values)))
     if rows is None:
         rows = np.arange(len(values))
     within = np.lexsort((-values[rows], groups.query_of_rows()))
-    return rows[within], np.repeat(groups.indptr[:-1], groups.sizes)
+    return rows[within], groups.positions()

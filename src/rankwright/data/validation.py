@@ -67,9 +67,11 @@ def check_scores(scores: ArrayLike, n_rows: int | None = None, *, finite: bool =
     return _check_vector(scores, "scores", n_rows, finite)
 
 
-def check_qid(qid: ArrayLike, n_rows: int | None = None) -> NDArray[Any]:
-    """Return query ids as a vector of int64 or of strings."""
-    return _check_ids(qid, "qid", n_rows)
+def check_qid(qid: ArrayLike | None, n_rows: int | None = None) -> NDArray[Any]:
+    """Return query ids as a vector of int64 or of strings; None is one query of all rows."""
+    if qid is None and n_rows is not None:
+        return np.zeros(n_rows, dtype=np.int64)
+    return _check_ids(np.asarray(qid), "qid", n_rows)
 
 
 def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:

@@ -147,8 +147,7 @@ def evaluate(
         mean = mean_of_queries(per_query, str(given))
         low, high = bootstrap_interval(per_query, random_state=random_state)
         results[str(given)] = Result(metric, mean, low, high, per_query)
-    ids = dataset.groups.ids
-    return Evaluation(results, np.arange(dataset.n_queries) if ids is None else ids)
+    return Evaluation(results, dataset.groups.names)
 
 
 def _number(value: float) -> float | None:

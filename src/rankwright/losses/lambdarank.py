@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_count
-from rankwright.losses.loss import check_gain_labels, check_query_data
-from rankwright.metrics.dcg import DCG
+from rankwright.losses.loss import check_query_data
+from rankwright.metrics.dcg import DCG, check_gain_labels
 from rankwright.threads import n_threads
 
 

@@ -130,14 +130,6 @@ def check_query_data(
     return labels, values, groups
 
 
-def check_gain_labels(y: Floats, name: str) -> None:
-    """Raise unless the gains of the labels, 2^y - 1, are finite and not negative."""
-    if len(y) and (y.min() < 0 or y.max() > 1000):
-        raise ValueError(
-            f"{name} needs labels from 0 to 1000, but they go from {y.min():g} to {y.max():g}."
-        )
-
-
 def sum_by_query(values: Floats, groups: Groups) -> Floats:
     """Sum over the rows of each query."""
     sums = np.bincount(groups.query_of_rows(), weights=values, minlength=groups.n_queries)

@@ -13,9 +13,9 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats
-from rankwright.losses.loss import Bound, Loss, check_gain_labels, sum_by_query
+from rankwright.losses.loss import Bound, Loss, sum_by_query
 from rankwright.metrics.binary import AP
-from rankwright.metrics.dcg import NDCG, discounts
+from rankwright.metrics.dcg import NDCG, check_gain_labels, discounts
 from rankwright.metrics.metric import Metric
 from rankwright.threads import n_threads
 

@@ -17,11 +17,10 @@ from rankwright.data.validation import Floats
 from rankwright.losses.loss import (
     Bound,
     Loss,
-    check_gain_labels,
     check_query_data,
     sum_by_query,
 )
-from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.dcg import DCG, NDCG, check_gain_labels
 from rankwright.threads import n_threads
 
 Newton = Literal["plain", "exact", "neumann"]

@@ -10,7 +10,9 @@ from rankwright.metrics.ordinal import RankAccuracy, RankLoss
 from rankwright.metrics.pairs import KendallTau, PairwiseError
 from rankwright.metrics.parsing import METRICS, parse
 from rankwright.metrics.presets import PRESETS
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
+
+Ranking = RankedLabels  # its first name
 
 __all__ = [
     "AP",
@@ -32,6 +34,7 @@ __all__ = [
     "QueryDifference",
     "RankAccuracy",
     "RankLoss",
+    "RankedLabels",
     "Ranking",
     "Recall",
     "explain_difference",

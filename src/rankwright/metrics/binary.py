@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class AP(Metric):
     name: ClassVar[str] = "ap"
     denominators: ClassVar[tuple[str, ...]] = ("relevant", "cutoff")
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         return ranking.kernel.average_precision(
             self.k or 0, self.threshold, self.denominator, self._rule(ranking)
@@ -87,7 +87,7 @@ class RR(Metric):
 
     name: ClassVar[str] = "rr"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         return ranking.kernel.reciprocal_rank(self.k or 0, self.threshold, self._rule(ranking))
 
@@ -125,7 +125,7 @@ class Precision(Metric):
     name: ClassVar[str] = "precision"
     denominators: ClassVar[tuple[str, ...]] = ("cutoff", "documents")
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         # Precision, recall and RBP are one formula, sum_{r <= k} w_r [y_(r) >= tau] / N. It is
         # linear in the relevance at each rank: the mean over tied orders needs no enumeration.
@@ -163,7 +163,7 @@ class Recall(Metric):
 
     name: ClassVar[str] = "recall"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         weights = np.ones(ranking.longest)
         # N = R even if R > k: the best recall@k is then k/R, not 1, as in trec_eval.
@@ -200,7 +200,7 @@ class HitRate(Metric):
 
     name: ClassVar[str] = "hit_rate"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         return ranking.kernel.hit_rate(self.k or 0, self.threshold, self._rule(ranking))
 
@@ -244,7 +244,7 @@ class RBP(Metric):
 
     name: ClassVar[str] = "rbp"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         # Over an endless list the weights sum to 1, so N = 1: a short list is not scaled up. Far
         # ranks underflow to 0, which loses nothing: all ranks behind r weigh p^r together.

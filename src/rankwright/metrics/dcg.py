@@ -9,11 +9,20 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 # Sums of gains must stay finite too, below 2^1024 = 1.8e308: with these limits lists may have
 # 2^23 documents (exp2) or 10^8 (linear).
 _LARGEST_LABEL = {"exp2": 1000.0, "linear": 1e300}
+
+
+def check_gain_labels(y: Floats, name: str) -> None:
+    """Raise unless the gains of the labels, 2^y - 1, are not negative, and their sums finite."""
+    most = _LARGEST_LABEL["exp2"]
+    if len(y) and (y.min() < 0 or y.max() > most):
+        raise ValueError(
+            f"{name} needs labels from 0 to {most:g}, but they go from {y.min():g} to {y.max():g}."
+        )
 
 
 def discounts(n_ranks: int, discount: Literal["log2", "letor"]) -> Floats:
@@ -66,7 +75,7 @@ class DCG(Metric):
 
     name: ClassVar[str] = "dcg"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         _require_gains(ranking, self.name, self.gain)
         # A table of the ranks that exist: k may be 2^31 - 1. In the kernels k = 0 is no cutoff.
@@ -121,7 +130,7 @@ class NDCG(Metric):
 
     name: ClassVar[str] = "ndcg"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         _require_gains(ranking, self.name, self.gain)
         weights = discounts(min(self.k or ranking.longest, ranking.longest), self.discount)
@@ -130,6 +139,6 @@ class NDCG(Metric):
         )
 
 
-def _require_gains(ranking: Ranking, name: str, gain: str) -> None:
+def _require_gains(ranking: RankedLabels, name: str, gain: str) -> None:
     hint = "Shift or scale the labels" + (", or pass gain='linear'." if gain == "exp2" else ".")
     ranking.require_labels(name, _LARGEST_LABEL[gain], hint)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class DominationError(Metric):
     name: ClassVar[str] = "domination_error"
     higher_is_better: ClassVar[bool] = False
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         return ranking.kernel.domination_error(self._rule(ranking))
 
@@ -76,6 +76,6 @@ class DominatedError(Metric):
     name: ClassVar[str] = "dominated_error"
     higher_is_better: ClassVar[bool] = False
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         return ranking.kernel.dominated_error(self._rule(ranking))

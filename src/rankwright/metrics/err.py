@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ERR(Metric):
 
     name: ClassVar[str] = "err"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         # A label above max_grade would stop the user with a probability above 1, and the factors
         # 1 - p behind it would be negative.

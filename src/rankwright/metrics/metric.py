@@ -16,7 +16,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataWarning
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 Ties: TypeAlias = Literal["average", "order", "worst", "best"]
 Empty: TypeAlias = Literal["skip"] | float
@@ -92,7 +92,7 @@ class Metric:
         n_jobs : int, optional
             Threads; the result does not depend on them.
         """
-        return self.from_ranking(Ranking(y, scores, groups, depth=self.depth, n_jobs=n_jobs))
+        return self.from_ranking(RankedLabels(y, scores, groups, depth=self.depth, n_jobs=n_jobs))
 
     def mean(
         self,
@@ -105,11 +105,11 @@ class Metric:
         """Return the mean over the queries that are not skipped."""
         return mean_of_queries(self.per_query(y, scores, groups, n_jobs=n_jobs), str(self))
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query of a ranking that is at least ``depth`` deep."""
         raise NotImplementedError
 
-    def _rule(self, ranking: Ranking, ties: Ties = "average") -> _kernels.Rule:
+    def _rule(self, ranking: RankedLabels, ties: Ties = "average") -> _kernels.Rule:
         """Return the conventions that every kernel takes."""
         empty: Empty = getattr(self, "empty", "skip")
         value = math.nan if isinstance(empty, str) else float(empty)
@@ -156,7 +156,7 @@ def per_query_of_all(
     # documents are in no order.
     depths = [metric.depth for metric in metrics if metric.uses_ranking]
     depth = None if None in depths else max((d for d in depths if d is not None), default=1)
-    ranking = Ranking(y, scores, groups, depth=depth, n_jobs=n_jobs) if depths else None
+    ranking = RankedLabels(y, scores, groups, depth=depth, n_jobs=n_jobs) if depths else None
     return [
         metric.per_query(y, scores, groups, n_jobs=n_jobs)
         if ranking is None or not metric.uses_ranking

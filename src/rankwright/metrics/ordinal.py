@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _LabelMetric(Metric):
             means: Floats = sums / groups.sizes
         return means
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Refuse: a ranking does not know predicted labels."""
         raise TypeError(f"{self.name} compares labels; call per_query(y, predicted, groups).")
 

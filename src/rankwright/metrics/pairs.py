@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PairwiseError(Metric):
     name: ClassVar[str] = "pairwise_error"
     higher_is_better: ClassVar[bool] = False
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         return ranking.kernel.pairwise_error(self._rule(ranking))
 
@@ -71,7 +71,7 @@ class KendallTau(Metric):
 
     name: ClassVar[str] = "kendall_tau"
 
-    def from_ranking(self, ranking: Ranking) -> Floats:
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
         # Constant scores make tau-b 0/0, not 0: undefined, as constant labels are.
         return ranking.kernel.kendall_tau(self.variant == "b", self._rule(ranking))

@@ -13,7 +13,7 @@ from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.threads import n_threads
 
 
-class Ranking:
+class RankedLabels:
     """The labels of each query, best score first, with the blocks of tied scores.
 
     Parameters

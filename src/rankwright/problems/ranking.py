@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats, check_y
-from rankwright.metrics.dcg import discounts
+from rankwright.metrics.dcg import check_gain_labels, discounts
 from rankwright.problems.native import Codes, Native
 
 Representation = str | Callable[[Floats], Floats]
@@ -102,11 +102,7 @@ class Ranking(Native):
         labels = check_y(y)
         if self.cutoff is not None:
             return (labels >= 1).astype(np.float64)
-        if len(labels) and (labels.min() < 0 or labels.max() > 1000):
-            raise ValueError(
-                f"loss='ndcg' needs labels from 0 to 1000, but they go from {labels.min():g} to "
-                f"{labels.max():g}."
-            )
+        check_gain_labels(labels, "loss='ndcg'")
         return np.exp2(labels) - 1
 
     def _code(self, prediction: ArrayLike) -> Codes:

@@ -111,8 +111,7 @@ class MarginReport:
         self.norm = float(np.linalg.norm(weights))
         scores = np.asarray(matrix @ weights, dtype=np.float64)
         if thresholds is None:
-            ids = np.zeros(len(labels), dtype=np.int64) if qid is None else check_qid(qid)
-            order, groups = gather(ids)
+            order, groups = gather(check_qid(qid, len(labels)))
             if order is not None:
                 scores, labels = scores[order], labels[order]
             margins = ranking_margins(scores, labels, groups)
