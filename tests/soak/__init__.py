@@ -1,0 +1,1 @@
+"""Tests that take long: ``python -m tests.soak NAME``."""

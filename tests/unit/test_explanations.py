@@ -71,7 +71,7 @@ def test_a_linear_model_is_explained_exactly() -> None:
 
 def test_contributions_of_trees_are_what_lightgbm_says() -> None:
     found = explain(TREES, QUERY)
-    expected = np.asarray(TREES._booster.predict(QUERY, pred_contrib=True))
+    expected = np.asarray(TREES._trees().predict(QUERY, pred_contrib=True))
     np.testing.assert_allclose(found.contributions, expected[:, :-1])
     np.testing.assert_allclose(found.start + found.contributions.sum(axis=1), found.scores)
 

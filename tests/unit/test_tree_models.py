@@ -104,6 +104,14 @@ HOSTILE: dict[str, Callable[[str], Any]] = {
     "a leaf far away": change_field("left_child", "1 2 3 -99999"),
     "not a number": change_field("threshold", "1 2 3 nan"),
     "infinite": change_field("leaf_value", "1 2 3 4 inf"),
+    "an infinite gain": change_field("split_gain", "1 2 3 inf"),
+    "an infinite value": change_field("internal_value", "1 2 3 inf"),
+    "an infinite feature": change_field("split_feature", "0 1 2 inf"),
+    "a negative infinite threshold": change_field("threshold", "1 2 3 -inf"),
+    "a threshold that overflows": change_field("threshold", "1 2 3 1e999"),
+    "a threshold with a long name": change_field("threshold", "1 2 3 infinity"),
+    "thresholds without a space": change_field("threshold", "1 2 infinf"),
+    "thresholds of nothing": change_field("threshold", ""),
     "overflow": change_field("leaf_value", "1 2 3 4 1e999"),
     "too few leaves": change_field("leaf_value", "1 2 3 4"),
     "code": change_field("leaf_value", "__import__('os')"),
@@ -121,6 +129,22 @@ def test_hostile_texts_are_refused(name: str, ranker: BoostedRanker) -> None:
         model_text.check(text, 6)
 
 
+def test_a_missing_value_that_tells_survives_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    X[rng.random(2000) < 0.4, 1] = np.nan
+    y, qid = np.isnan(X[:, 1]).astype(int), np.arange(2000) // 20
+    fitted = BoostedRanker(n_estimators=5, num_leaves=4).fit(X, y, qid)
+    thresholds = [t for t in fitted.model_text_.splitlines() if t.startswith("threshold=")]
+    assert any("inf" in line for line in thresholds)  # LightGBM's "not missing"
+    rw.save(fitted, tmp_path / "model.rw")
+    again = rw.load(tmp_path / "model.rw")
+    assert again.predict(X).tobytes() == fitted.predict(X).tobytes()
+    assert again.contributions(X)[0].tobytes() == fitted.contributions(X)[0].tobytes()
+    far = np.array([[0.0, 1e308, 0.0], [0.0, -1e308, 0.0], [0.0, np.nan, 0.0]])
+    assert again.predict(far).tobytes() == fitted.predict(far).tobytes()
+
+
 @pytest.mark.parametrize("n_features", [0, -3, 5, 7, 10**12])
 def test_another_number_of_features_is_refused(n_features: int, ranker: BoostedRanker) -> None:
     with pytest.raises(DataError, match="is not a model of LightGBM"):
@@ -135,7 +159,7 @@ def test_whatever_passes_the_check_does_not_crash(ranker: BoostedRanker, tmp_pat
         garbled = list(text)
         for _ in range(rng.choice([1, 1, 1, 2, 5])):
             place = rng.randrange(len(garbled))
-            garbled[place] = rng.choice("0123456789-. =\neT")
+            garbled[place] = rng.choice([*"0123456789-. =\neT", "inf"])
         texts.append("".join(garbled))
     texts += [text[: rng.randrange(len(text))] for _ in range(200)]
     (tmp_path / "texts.json").write_text(json.dumps(texts))

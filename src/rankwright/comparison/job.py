@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rankwright import __version__
+from rankwright.blas import one_blas_thread
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.space import draw
 from rankwright.data.dataset import Dataset
@@ -278,5 +279,5 @@ def one_thread() -> Iterator[None]:
     """Keep numerical libraries to one thread, so that results do not depend on their number."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
+    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):
         yield

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.hashing import Keys, hash_ids
+from rankwright.data.lazy import lazy
 from rankwright.data.validation import check_qid
 
 Ints = NDArray[np.int64]
@@ -96,7 +96,7 @@ class Groups:
         """The ids, or the positions of queries that have none."""
         return np.arange(self.n_queries) if self.ids is None else self.ids
 
-    @cached_property
+    @lazy
     def keys(self) -> Keys:
         """A stable 64-bit hash of each query's id, for seeding; it does not depend on row order."""
         return hash_ids(self.names)

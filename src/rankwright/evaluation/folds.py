@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.lazy import lazy
 from rankwright.data.reading import read
 from rankwright.data.sparse import as_csr
 from rankwright.data.splits import fold_queries
@@ -71,7 +71,7 @@ class Fold:
                 )
         return self
 
-    @cached_property
+    @lazy
     def fingerprint(self) -> str:
         """A hash of everything in the three parts."""
         digest = hashlib.blake2b(digest_size=16)

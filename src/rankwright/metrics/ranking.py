@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
+from rankwright.data.lazy import lazy
 from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.threads import n_threads
 
@@ -60,7 +59,7 @@ class RankedLabels:
         if row >= 0:
             raise ValueError(f"scores must be finite, but row {row} is {values[row]}.")
 
-    @cached_property
+    @lazy
     def longest(self) -> int:
         """Size of the longest query."""
         return int(self.groups.sizes.max(initial=0))

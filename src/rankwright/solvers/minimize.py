@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
+from rankwright.blas import one_blas_thread
 from rankwright.data.validation import Floats
 from rankwright.losses.domination import PreparedDomination
 from rankwright.losses.softmax import PreparedSoftmax
@@ -104,6 +104,6 @@ def minimize(
     }[name]
     # The products with X are ours. What is left to BLAS is small, and its threads wait for each
     # other by spinning, which takes a hundred times as long when other processes want the cores.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         found: Solution = solve(objective, w, tol=tol, max_iter=max_iter, callback=callback)
     return found

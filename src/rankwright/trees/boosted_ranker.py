@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -26,7 +27,6 @@ from rankwright.losses.lambdarank import Directions
 from rankwright.losses.softmax import Newton
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
-from rankwright.threads import n_threads
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
 from rankwright.trees.objective import Objective, choose_loss
@@ -107,6 +107,8 @@ class BoostedRanker(Ranker):
     Gradients are rounded to a grid that makes sums exact, so that the trees are the same for any
     number of threads, and for any order of the queries if ``bin_construct_sample_cnt`` (200,000,
     see LightGBM) is not less than the number of documents. LightGBM's own losses promise neither.
+
+    In a forked process LightGBM has one thread, with a warning: OpenMP does not survive a fork.
 
     Examples
     --------
@@ -288,7 +290,7 @@ class BoostedRanker(Ranker):
             self.model_text_ = model_text.one_leaf(self.n_features_in_)
         else:
             self.model_text_ = model_text.trim(booster.model_to_string(num_iteration=n_trees))
-        self._booster = engine.load_booster(self.model_text_)
+        self._load()
         self.n_iter_ = n_trees
         self.best_score_ = boosting.best
         name = str(boosting.metric)
@@ -333,7 +335,7 @@ class BoostedRanker(Ranker):
         if kind not in ("gain", "split"):
             raise ValueError(f"kind must be 'gain' or 'split', but is {kind!r}.")
         check_is_fitted(self)
-        return np.asarray(self._booster.feature_importance(kind), dtype=np.float64)
+        return np.asarray(self._trees().feature_importance(kind), dtype=np.float64)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -345,12 +347,27 @@ class BoostedRanker(Ranker):
 
     def _predict(self, X: Matrix, **options: Any) -> Any:
         with engine.errors():
-            return self._booster.predict(
+            return self._trees().predict(
                 engine.as_lightgbm_takes_it(X),
                 raw_score=True,
-                num_threads=n_threads(self.n_jobs),
+                num_threads=engine.threads(self.n_jobs),
                 **options,
             )
+
+    def _trees(self) -> Booster:
+        """Return the booster; never one of another process, which may hold a lock of a thread."""
+        if not hasattr(self, "_loaded") or self._loaded[0] != os.getpid():
+            return self._load()
+        return self._loaded[1]
+
+    def _load(self) -> Booster:
+        booster = engine.load_booster(self.model_text_)
+        self._loaded = os.getpid(), booster
+        return booster
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickles and copies hold: the trees as text."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_loaded"}
 
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
@@ -359,13 +376,13 @@ class BoostedRanker(Ranker):
         if getattr(self, "n_iter_", None) != n_trees:
             raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
         try:
-            self._booster = engine.load_booster(self.model_text_)
+            self._load()
         except ValueError as error:
             raise DataError(str(error)) from None
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are trees; a fit that was interrupted early leaves none."""
-        return hasattr(self, "_booster")
+        return hasattr(self, "model_text_")
 
     def loss_for(self, y: Floats) -> Loss | None:
         """Return the loss; None for directions without a value, such as LambdaRank's."""

@@ -1,7 +1,14 @@
-"""The one place that loads LightGBM, when it is first needed."""
+"""The one place that loads LightGBM, when it is first needed.
+
+The OpenMP of most systems does not survive a fork: a child that asks it for a second thread waits
+for ever. So LightGBM has one thread in forked processes; the trees are the same.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,11 +16,55 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 from rankwright.data.validation import Matrix
+from rankwright.threads import n_threads
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
 QUIET = {"verbosity": -1}
+
+_forked = False  # whether this process is the child of one that had loaded this module
+_warned = False
+
+
+def _after_fork() -> None:
+    global _forked, _warned
+    _forked, _warned = True, False
+    if "lightgbm.basic" in sys.modules:
+        _limit(sys.modules["lightgbm.basic"])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _limit(basic: Any) -> None:
+    """Let LightGBM have one thread, whatever it is asked for: reading a model asks for all."""
+    basic._LIB.LGBM_SetMaxThreads(1)
+
+
+def _lightgbm() -> Any:
+    import lightgbm
+
+    if _forked:
+        _limit(lightgbm.basic)
+    return lightgbm
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return the number of threads for LightGBM; one in a forked process, with one warning."""
+    global _warned
+    n = n_threads(n_jobs)
+    if n == 1 or not _forked:
+        return n
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "LightGBM uses one thread here: OpenMP cannot start threads in a forked process. Start "
+            "processes by spawn or forkserver, or pass n_jobs=1.",
+            stacklevel=2,
+        )
+    return 1
 
 
 def new_booster(
@@ -23,24 +74,22 @@ def new_booster(
 
     ``fields`` are what LightGBM's own losses need.
     """
-    from lightgbm import Booster, Dataset
-
-    train = Dataset(as_lightgbm_takes_it(X), params=params, **fields).construct()
+    lightgbm = _lightgbm()
+    train = lightgbm.Dataset(as_lightgbm_takes_it(X), params=params, **fields).construct()
     if not any(train.feature_num_bin(j) > 1 for j in range(X.shape[1])):
         return None  # LightGBM takes that for a fault
-    booster = Booster(params, train)
+    booster: Booster = lightgbm.Booster(params, train)
     if valid is not None:
-        other = Dataset(as_lightgbm_takes_it(valid), params=params, reference=train)
+        other = lightgbm.Dataset(as_lightgbm_takes_it(valid), params=params, reference=train)
         booster.add_valid(other, "valid")
     return booster
 
 
 def load_booster(text: str) -> Booster:
     """Return the booster of a text that was checked."""
-    from lightgbm import Booster
-
     with errors():
-        return Booster(model_str=text)
+        booster: Booster = _lightgbm().Booster(model_str=text)
+    return booster
 
 
 def as_lightgbm_takes_it(X: Matrix) -> Any:
@@ -51,9 +100,8 @@ def as_lightgbm_takes_it(X: Matrix) -> Any:
 @contextmanager
 def errors() -> Iterator[None]:
     """Turn LightGBM's errors into ours, in one line."""
-    from lightgbm.basic import LightGBMError
-
+    kind = _lightgbm().basic.LightGBMError
     try:
         yield
-    except LightGBMError as error:
+    except kind as error:
         raise ValueError(f"LightGBM: {' '.join(str(error).split())}") from None

@@ -21,6 +21,8 @@ _HEAD = (
 _HEAD_KEYS = {line.partition("=")[0] for line in _HEAD.splitlines()}
 _HEAD_KEYS |= {"feature_names", "feature_infos", "tree_sizes"}
 _NUMBER = re.compile(r"[-+0-9.e ]*")
+# Where a missing value itself tells, all others go left: the threshold is infinite.
+_THRESHOLD = re.compile(r"((inf|[-+0-9.e]+)( (inf|[-+0-9.e]+))*)?")
 _INFO = r"(none|\[[-+0-9.e]+:[-+0-9.e]+\])"
 _INFOS = re.compile(f"{_INFO}( {_INFO})*")
 _INDICES = {"split_feature", "decision_type", "left_child", "right_child"}
@@ -128,13 +130,15 @@ def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_fea
 
 
 def _numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
-    if not _NUMBER.fullmatch(text):
+    pattern = _THRESHOLD if name == "threshold" else _NUMBER
+    if not pattern.fullmatch(text):
         _fail(f"{name} must be numbers")
+    words = text.split()
     try:
-        values = np.array(text.split(), dtype=dtype)
+        values = np.array(words, dtype=dtype)
     except (ValueError, OverflowError):
         _fail(f"{name} must be numbers")
-    if not np.isfinite(values).all():
+    if np.count_nonzero(~np.isfinite(values)) != words.count("inf"):
         _fail(f"{name} must be finite")
     return values
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, SupportsIndex
 
 from rankwright.threads import n_threads
-from rankwright.trees.engine import QUIET
+from rankwright.trees.engine import QUIET, threads
 
 # What LightGBM calls what BoostedRanker has a name for (with its other names), and what would break
 # a promise: trees that change later, leaves that are not constant, categories.
@@ -127,7 +127,7 @@ def lightgbm_params(ranker: Any) -> dict[str, Any]:
         "max_bin": int(ranker.max_bin),
         "feature_fraction": float(ranker.colsample),
         "seed": int(ranker.random_state) % 2**31,
-        "num_threads": n_threads(ranker.n_jobs),
+        "num_threads": threads(ranker.n_jobs),
         **QUIET,
         **(ranker.lightgbm_params or {}),
     }

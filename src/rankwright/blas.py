@@ -1,0 +1,32 @@
+"""One thread for BLAS, beside forks.
+
+OpenBLAS sets the number of its threads under a lock. Were a thread in there while another one
+forks, the child would wait for that lock for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
+
+_lock = threading.RLock()  # a signal may come, and its handler fork, while it is held
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS have one thread inside; no fork happens while the number changes."""
+    with _lock:
+        limits = threadpool_limits(1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _lock:
+            limits.restore_original_limits()
