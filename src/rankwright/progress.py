@@ -1,4 +1,4 @@
-"""How long work goes on: bars on a terminal and in a notebook, plain lines anywhere else.
+"""Progress of long work: bars on a terminal and in a notebook, plain lines anywhere else.
 
 One display for everything that takes long::
 

@@ -89,7 +89,7 @@ def test_resuming_gives_the_same_bits(
         assert not out.exists()
         result = run(*arguments, "-o", out, "--resume")
         assert result.exit_code == 0, result.output
-        assert ("no checkpoint yet" if stop < 2 else "going on after") in result.stderr
+        assert ("no checkpoint yet" if stop < 2 else "resuming after") in result.stderr
         assert out.read_bytes() == (tmp_path / "whole.rw").read_bytes()
         assert not out.with_name(f"{stop}.rw.checkpoint").exists()
 
@@ -105,7 +105,7 @@ def test_every_learner_resumes(
         patch.setattr(kind, "partial_fit", stopping_after(5, kind))
         assert run(*arguments, "-o", tmp_path / "model.rw").exit_code != 0
     result = run(*arguments, "-o", tmp_path / "model.rw", "--resume")
-    assert "going on after" in result.stderr
+    assert "resuming after" in result.stderr
     assert (tmp_path / "model.rw").read_bytes() == (tmp_path / "whole.rw").read_bytes()
 
 
@@ -255,7 +255,7 @@ def test_data_that_changed_far_behind_are_other_data(
     assert result.stderr == ""
     assert not out.exists()
     path.write_bytes(content)
-    assert "going on after" in run(*arguments, "--resume").stderr
+    assert "resuming after" in run(*arguments, "--resume").stderr
 
 
 def test_data_that_change_between_passes_are_an_error(

@@ -121,13 +121,13 @@ def test_a_cut_download_goes_on_where_it_stopped(server: Server, tmp_path: Path)
     server.cut_after = half
     message = (
         f"{server.url}: the connection was cut ({half} of {len(CONTENT)} bytes came). {half} bytes "
-        "are kept; run again to go on."
+        "are kept; run again to resume."
     )
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
         fetch(entry, tmp_path)
     assert files_in(tmp_path) == ["tiny/set.zip.part"]
     server.cut_after = 7  # and once more
-    with pytest.raises(ConnectionError, match="run again to go on"):
+    with pytest.raises(ConnectionError, match="run again to resume"):
         fetch(entry, tmp_path)
     server.cut_after = None
     fetch(entry, tmp_path)

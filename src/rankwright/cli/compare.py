@@ -62,7 +62,7 @@ def compare(
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Processes; one a core by default.")
+        int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")
     ] = None,
 ) -> None:
     """Fit rankers side by side, and say which is best and whether that is certain.

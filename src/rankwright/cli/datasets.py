@@ -72,7 +72,7 @@ def get(
         bool, typer.Option("--accept-terms", help="I have read the terms and accept them.")
     ] = False,
 ) -> None:
-    """Download, check and unpack a data set; a download that was cut goes on where it stopped."""
+    """Download, check and unpack a data set; an interrupted download resumes."""
     from rankwright.data.benchmarks import find_benchmark
     from rankwright.data.download import fetch
 
@@ -106,7 +106,7 @@ def _facts(benchmark: Any, folder: str | None) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _download_bars() -> Iterator[Progress]:
-    """Show how each file of a download goes on."""
+    """Show the progress of each file."""
     with display("bytes") as shown:
         bars: dict[str, Bar] = {}
 

@@ -31,7 +31,7 @@ Metrics = Annotated[
 def evaluate(
     data: DataFile,
     scores: Annotated[
-        str, typer.Argument(help="One score a line, in the order of the data; - is stdin.")
+        str, typer.Argument(help="One score per line, in the order of the data; - is stdin.")
     ],
     metric: Metrics = None,
     per_query: Annotated[

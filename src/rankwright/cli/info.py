@@ -20,7 +20,7 @@ def info(
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
-    """Say what is in a file, and warn of what will hurt."""
+    """Say what is in a file, and flag likely problems."""
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     with doing("Examining"):
         report = dataset.describe()

@@ -1,4 +1,4 @@
-"""How learning from a stream goes on: throughput and running loss."""
+"""Progress of learning from a stream: throughput and running loss."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def predict(
     qid: Qid = "qid",
     jobs: Jobs = None,
 ) -> None:
-    """Write one score a line, in the order of the data."""
+    """Write one score per line, in the order of the data."""
     from rankwright.data.scores import write_scores
     from rankwright.data.writing import check_writable
     from rankwright.persistence import load

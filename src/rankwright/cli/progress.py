@@ -1,4 +1,4 @@
-"""How a fit goes on, in words, and how it is stopped."""
+"""Progress of a fit, in words, and how it is stopped."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def reproduce(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for results and figures; a run that was stopped goes on there."),
+        typer.Option(help="Folder for results and figures; an interrupted run resumes there."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -25,7 +25,7 @@ Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cor
 
 @contextlib.contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Show what is going on, on a terminal; turn warnings into one plain line each."""
+    """Show progress on a terminal; turn warnings into one plain line each."""
     from rich.console import Console
 
     console = Console(stderr=True)

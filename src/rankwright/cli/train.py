@@ -60,7 +60,7 @@ def train(
         typer.Option(help="With --stream: queries between checkpoints; 0 for none."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="With --stream: go on from the last checkpoint.")
+        bool, typer.Option("--resume", help="With --stream: resume from the last checkpoint.")
     ] = False,
     label: Label = "label",
     qid: Qid = "qid",

@@ -1,8 +1,8 @@
 """``rankwright train --stream``: learning from files larger than memory, with checkpoints.
 
 A checkpoint is a model file whose model also knows its place in the data: which pass, how many
-pieces of it, and a hash of all of the data. Learning is deterministic, so a run that goes on
-from a checkpoint ends with the same bits as one that was never stopped.
+pieces of it, and a hash of all of the data. Learning is deterministic, so a run that resumes from
+a checkpoint ends with the same bits as one that was never stopped.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StreamTraining:
     every : int
         Queries between checkpoints; 0 for none.
     resume : bool
-        Whether to go on from the last checkpoint.
+        Whether to resume from the last checkpoint.
     jobs : int, optional
         Threads of the parser.
     """
@@ -118,7 +118,7 @@ class StreamTraining:
                     path=self._checkpoint,
                 )
             rounds = self.learner.n_rounds_
-            typer.echo(f"{self._checkpoint}: going on after {rounds} rounds", err=True)
+            typer.echo(f"{self._checkpoint}: resuming after {rounds} rounds", err=True)
         elif place["data"] not in ("", digest):
             raise DataError("has changed since the pass before. Start anew.", path=self.path)
         place["data"] = digest
@@ -244,7 +244,7 @@ class StreamTraining:
         if different:
             key = different[0]
             raise DataError(
-                f"was made with {key}={there[key]!r}, not {asked[key]!r}. Go on with the same "
+                f"was made with {key}={there[key]!r}, not {asked[key]!r}. Resume with the same "
                 "parameters, or start anew without --resume.",
                 path=self._checkpoint,
             )

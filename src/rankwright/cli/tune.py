@@ -47,7 +47,7 @@ def tune(
     ] = "random",
     seed: Annotated[int, typer.Option(help="Seed of folds and draws.")] = 0,
     study: Annotated[
-        str | None, typer.Option(help="The study on disk (*.jsonl); if it is there, go on.")
+        str | None, typer.Option(help="The study on disk (*.jsonl); resumed if it exists.")
     ] = None,
     out: Annotated[
         str | None,

@@ -36,7 +36,7 @@ _ORDER = {"trees": 0, "": 1, "linear": 2, "online": 3, "baseline": 4}
 
 @dataclass(frozen=True)
 class Event:
-    """How a comparison goes on.
+    """Progress of a comparison.
 
     ``kind`` is ``"trial"`` (one set of parameters was tried), ``"done"``, ``"kept"`` (was finished
     before) or ``"failed"``; ``value`` is the validation metric, ``text`` what went wrong.

@@ -135,7 +135,7 @@ def score(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
     scores = np.asarray(model.predict(test.X), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
-        raise ValueError("predict must return one finite score a document.")
+        raise ValueError("predict must return one finite score per document.")
     best, spent = math.inf, 0.0
     for _ in range(20):
         begin = time.perf_counter()

@@ -131,7 +131,7 @@ def tune(
     random_state : int, default 0
         Seed of folds and draws.
     path : str or path-like, optional
-        The study on disk, usually ``*.jsonl``. If it is there, the search goes on.
+        The study on disk, usually ``*.jsonl``. If it exists, the search resumes.
     callback : callable, optional
         Called with each finished :class:`Trial`.
 
@@ -257,7 +257,7 @@ class _Optuna:
         }
 
     def ask(self, number: int) -> dict[str, Any]:
-        # A sampler seeded by the trial: a study that was stopped goes on as if it had not been.
+        # A sampler seeded by the trial: a study that was stopped resumes as if it had not been.
         self._study.sampler = self._optuna.samplers.TPESampler(seed=self.random_state + number)
         chosen = self._study.ask(self._distributions).params
         for name, dimension in self.space.items():

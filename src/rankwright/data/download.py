@@ -38,9 +38,9 @@ def fetch(
 ) -> Path:
     """Bring a benchmark into its folder; do nothing if it is there.
 
-    What may be downloaded is downloaded (a download that was cut goes on where it stopped), checked
-    and unpacked. Of the others, archives that a person has put into the folder are checked and
-    unpacked. Needs ``rankwright[data]``.
+    What may be downloaded is downloaded (an interrupted download resumes), checked and unpacked.
+    Of the others, archives that a person has put into the folder are checked and unpacked. Needs
+    ``rankwright[data]``.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _download(archive: Archive, folder: Path, progress: Progress | None) -> None
 def _resume(
     url: str, out: str, _pooch: Any, *, part: Path, archive: Archive, progress: Progress | None
 ) -> None:
-    """Write a URL to ``out``, going on behind what an earlier try left in ``part``."""
+    """Write a URL to ``out``, continuing after what an earlier try left in ``part``."""
     done = part.stat().st_size if part.is_file() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "rankwright"})
     if done:
@@ -155,7 +155,7 @@ def _no_connection(url: str, part: Path, error: Exception) -> ConnectionError:
     reason = getattr(error, "reason", None) or error
     if part.is_file() and (size := part.stat().st_size):
         return ConnectionError(
-            f"{url}: the connection was cut ({reason}). {size} bytes are kept; run again to go on."
+            f"{url}: the connection was cut ({reason}). {size} bytes are kept; run again to resume."
         )
     return ConnectionError(
         f"{url}: {urlsplit(url).hostname} cannot be reached ({reason}). Are you offline? With "

@@ -181,7 +181,7 @@ def _stream(
             has_qid = rows.has_qid
             pending = rows if pending is None else _join(pending, rows)
             starts = run_starts(pending.qid)
-            # The last query may go on in the next block.
+            # The last query may continue in the next block.
             n_ready = (len(starts) - 1) // n_queries * n_queries
             for first in range(0, n_ready, n_queries):
                 begin, end = int(starts[first]), int(starts[first + n_queries])

@@ -1,4 +1,4 @@
-"""Files of scores: one number a line."""
+"""Files of scores: one number per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankwright.exceptions import DataError
 
 
 def read_scores(path: PathLike, dataset: Dataset) -> Floats:
-    """Read one score a line, in the order of a data set's lines.
+    """Read one score per line, in the order of a data set's lines.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def check_writable_folder(path: PathLike) -> None:
 def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a file (or ``-``) for writing; it appears under its name only when it is complete.
 
-    A file that is there keeps its mode, and a symbolic link goes on to point to it. ``.gz`` and
+    A file that is there keeps its mode, and a symbolic link still points to it. ``.gz`` and
     ``.zst`` names are compressed, without a time stamp, so that equal data gives equal files. What
     is no file, such as ``/dev/null`` or a pipe, is written to as it is. Whatever the system says is
     a DataError that names the file.

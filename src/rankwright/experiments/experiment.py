@@ -53,7 +53,7 @@ class Context:
     data : Path, optional
         Folder of public data sets.
     cache : Path, optional
-        Folder where finished pieces are kept, so that a run that was stopped goes on.
+        Folder where finished pieces are kept, so that an interrupted run can resume.
     tell : callable
         Called with what is running, the number of its pieces that are done, and of all.
     """

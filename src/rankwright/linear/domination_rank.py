@@ -64,7 +64,7 @@ class DominationRank(LinearModel):
     min_decrease : float, default 0.0
         Let in no feature that promises to lower the objective by less than this share of what the
         first one promised, and end a round's training with a sweep that gained less than this share
-        of the first sweep's gain. 0 goes on to the optimum over all features.
+        of the first sweep's gain. 0 continues to the optimum over all features.
     max_updates : int, optional
         Stop after this many moves of one weight.
     step : {"newton", "range", "thesis"}, default "newton"

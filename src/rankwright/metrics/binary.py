@@ -215,7 +215,7 @@ class RBP(Metric):
     Parameters
     ----------
     p : float, default 0.8
-        Persistence: the probability of going on to the next rank.
+        Persistence: the probability of continuing to the next rank.
     k : int, optional
         Ranks that count; all by default.
     threshold : float, default 1.0

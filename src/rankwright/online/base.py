@@ -68,8 +68,8 @@ class OnlineLearner(Model, Estimator):
     """Base of the online learners.
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
-    loss, and updates. ``fit`` starts anew and passes ``n_epochs`` times over the data;
-    ``partial_fit`` goes on with more of it.
+    loss, and updates. ``fit`` starts afresh and passes ``n_epochs`` times over the data;
+    ``partial_fit`` continues with more of it.
 
     To add a learner, derive from this class, or from
     :class:`~rankwright.online.linear.OnlineLinearRanker` if it has one weight for each feature.
@@ -85,8 +85,8 @@ class OnlineLearner(Model, Estimator):
     - if there is a guarantee, ``_charge(task, order, rounds, ledger)`` and ``guarantee(ledger)``;
     - ``predict``, ``score``, and ``check_state`` for model files (call ``super()``'s).
 
-    Everything the learner needs to go on must be in fitted attributes that are numbers, arrays or
-    lists of them: then model files, checkpoints and ``partial_fit`` after loading work by
+    Everything the learner needs to continue must be in fitted attributes that are numbers, arrays
+    or lists of them: then model files, checkpoints and ``partial_fit`` after loading work by
     themselves.
 
     Attributes
@@ -119,7 +119,7 @@ class OnlineLearner(Model, Estimator):
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
-        """Go on learning, in one pass over these data in their order.
+        """Continue learning, in one pass over these data in their order.
 
         Parameters
         ----------

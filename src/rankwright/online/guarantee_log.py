@@ -94,7 +94,7 @@ class GuaranteeLog:
     def partial_fit(
         self, learner: Learner, X: Any, y: ArrayLike, qid: ArrayLike | None = None
     ) -> Learner:
-        """Let the learner go on, as by its own ``partial_fit``, and log it.
+        """Let the learner continue, as by its own ``partial_fit``, and log it.
 
         Parameters
         ----------

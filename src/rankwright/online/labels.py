@@ -50,7 +50,7 @@ class OnlineLabeler(KernelForm, OnlineLearner):
         qid: ArrayLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Go on learning, in one pass over these data in their order.
+        """Continue learning, in one pass over these data in their order.
 
         Parameters
         ----------

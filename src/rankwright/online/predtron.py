@@ -156,7 +156,7 @@ class Predtron(PredtronLearner):
         return super().fit(X, y, qid)
 
     def partial_fit(self, X: Any, y: Any, qid: ArrayLike | None = None) -> Self:
-        """Go on learning, in one pass over these data in their order; arguments as for ``fit``."""
+        """Continue learning, in one pass over the data in their order; arguments as for ``fit``."""
         return super().partial_fit(X, y, qid)
 
     def decision_function(self, X: Any) -> Floats:

@@ -48,7 +48,7 @@ class ClassLearner(ClassifierMixin, PredtronLearner):
         qid: ArrayLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Go on learning, in one pass over these rows in their order.
+        """Continue learning, in one pass over these rows in their order.
 
         Parameters
         ----------

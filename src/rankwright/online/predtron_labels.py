@@ -54,7 +54,7 @@ class LabelsLearner(PredtronLearner):
         qid: ArrayLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Go on learning, in one pass over these rows in their order.
+        """Continue learning, in one pass over these rows in their order.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class PredtronMultilabel(ClassifierMixin, LabelsLearner):
         qid: ArrayLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Go on learning; if y is a vector, the first call needs its two values as ``classes``."""
+        """Continue learning; if y is a vector, the first call needs its values as ``classes``."""
         if not hasattr(self, "n_rounds_"):
             self.__dict__.pop("classes_", None)
             if classes is not None and np.ndim(y) == 1:

@@ -1,6 +1,6 @@
 """Static charts: lines with bands, scatter plots, small multiples, saved as SVG, PNG or HTML.
 
-The functions return Altair charts, so a caller may go on with Altair's own methods. They need the
+The functions return Altair charts, so a caller may use Altair's own methods on them. They need the
 extra ``report``: ``pip install 'rankwright[report]'``.
 """
 

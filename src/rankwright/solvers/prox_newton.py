@@ -136,7 +136,7 @@ class _Curvature:
         return self.B
 
     def refine(self) -> bool:
-        """Go on to the larger sample; False if there is none."""
+        """Move on to the larger sample; False if there is none."""
         if self.exact or self.stage == 1:
             return False
         self.stage, self.uses, self.B = 1, 0, None

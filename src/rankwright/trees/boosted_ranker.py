@@ -188,7 +188,7 @@ class BoostedRanker(Ranker):
             Weights of the documents, such as inverse propensities of clicks. The cross entropies
             weigh their terms by them, other losses have gradients and curvatures multiplied.
         query_weight : array-like of shape (n_docs,), optional
-            Weights of the queries: one number a row, the same in all rows of a query.
+            Weights of the queries: one number per row, the same in all rows of a query.
         valid : Dataset, optional
             Queries to measure ``eval_metric`` on after each tree.
         callback : callable, optional

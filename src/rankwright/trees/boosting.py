@@ -1,4 +1,4 @@
-"""The boosting loop: a tree, a look at the metric, and the question whether to go on."""
+"""The boosting loop: a tree, a look at the metric, and the decision whether to continue."""
 
 from __future__ import annotations
 
