@@ -252,7 +252,7 @@ class Problem:
         from rankwright.linear.scaling import standard_deviations
         from rankwright.losses import XENDCG, Domination, ListNet
         from rankwright.penalties import ElasticNet
-        from rankwright.solvers import Objective
+        from rankwright.solvers import Objective, Share
 
         data = self.make(self.n_queries)
         X = data.X
@@ -260,12 +260,12 @@ class Problem:
             X = X * (1 / standard_deviations(X)).astype(X.dtype)
         losses = {"listnet": ListNet(), "xendcg": XENDCG(gamma=0.5), "domination": Domination()}
         loss, threads = losses[self.loss], harness.THREADS
-        objective = Objective(X, data.y, data.groups, loss, ElasticNet(), threads)
+        share = Share(X, data.y, data.groups, threads)
+        objective = Objective([share], loss, ElasticNet())
         alpha = self.alpha
         if self.penalty == "l1":
             alpha *= objective.violation_at_zero()
-        objective.penalty = ElasticNet.from_name(self.penalty, alpha)
-        return objective
+        return objective.with_penalty(ElasticNet.from_name(self.penalty, alpha))
 
 
 def problems(quick: bool) -> list[Problem]:

@@ -62,10 +62,43 @@ class ElasticNet:
         # Not w @ w: the threads of a BLAS wait for each other by spinning.
         return float(self.l1 * np.abs(w).sum() + 0.5 * self.l2 * np.square(w).sum())
 
+    @property
+    def kink(self) -> float:
+        r"""The slope :math:`a_1` of its kink at 0; a penalty without is smooth."""
+        return self.l1
+
+    @property
+    def convexity(self) -> float:
+        r"""The least curvature, :math:`a_2`: above 0, objectives have one minimiser."""
+        return self.l2
+
+    def smooth(self, w: Floats) -> tuple[float, Floats]:
+        r"""Return value and gradient of all but the kink, :math:`\tfrac{a_2}{2} \|w\|^2`."""
+        return 0.5 * self.l2 * float(w @ w), self.l2 * w
+
+    def argmin(self, z: Floats, mu: float) -> Floats:
+        r"""Return the minimiser over w of :math:`\Omega(w) + \tfrac{\mu}{2} |w|^2 - z \cdot w`."""
+        shrunk = np.sign(z) * np.maximum(np.abs(z) - self.l1, 0)
+        return np.asarray(shrunk / (self.l2 + mu), dtype=np.float64)
+
+    def shrink(self, x: float, curvature: float) -> float:
+        r"""Return the minimiser over z of :math:`a_1 |z| + \tfrac{\mu}{2} (z - x)^2`.
+
+        That is one weight of a quadratic model of curvature :math:`\mu` with all but the kink.
+        """
+        return float(np.sign(x)) * max(abs(x) - self.l1 / curvature, 0.0)
+
     def prox(self, w: Floats, step: float) -> Floats:
         r"""Return the minimiser over z of :math:`\Omega(z) + |z - w|^2 / (2\,\mathrm{step})`."""
-        shrunk = np.sign(w) * np.maximum(np.abs(w) - step * self.l1, 0)
-        return np.asarray(shrunk / (1 + step * self.l2), dtype=np.float64)
+        return self.argmin(np.asarray(w) / step, 1 / step)
+
+    def conjugate(self, gradient: Floats) -> tuple[float, float]:
+        r"""Return the largest :math:`c \le 1` with a finite :math:`\Omega^*(-c g)`, and that."""
+        steepest = float(np.abs(gradient).max(initial=0.0))
+        if self.l2 == 0:
+            return (1.0 if steepest <= self.l1 else self.l1 / steepest), 0.0
+        excess = np.maximum(np.abs(gradient) - self.l1, 0.0)
+        return 1.0, float(np.square(excess).sum()) / (2 * self.l2)
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """Return how far each coordinate is from optimal, given the gradient of the rest."""

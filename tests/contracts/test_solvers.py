@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,10 +16,19 @@ import scipy.sparse as sp
 from rankwright.data import Groups
 from rankwright.losses import SLAM, XENDCG, Domination, ListNet, RankHinge, RankLogistic
 from rankwright.penalties import ElasticNet
-from rankwright.solvers import Objective, Progress, Solution, choose_solver, minimize
-from rankwright.solvers.coordinate_descent import _descent, _margins, coordinate_descent
-from rankwright.solvers.hessian import hessian
-from rankwright.solvers.prox_newton import _Curvature, prox_newton
+from rankwright.solvers import (
+    SOLVERS,
+    Objective,
+    Progress,
+    Share,
+    Solution,
+    choose_solver,
+    minimize,
+)
+from rankwright.solvers.coordinate_descent import coordinate_descent
+from rankwright.solvers.descent import Descent
+from rankwright.solvers.prox_newton import _Curvature
+from rankwright.solvers.shares import Scores
 from tests.contracts.test_losses import MARGINS, half_label, twin
 from tests.reference import losses as reference
 from tests.reference.losses import Evaluation, Floats
@@ -139,9 +149,9 @@ every_penalty = pytest.mark.parametrize("penalty", PENALTIES)
 def test_no_solver_escapes() -> None:
     import rankwright.solvers as package
 
-    functions = {"coordinate_descent", "feature_induction", "prox_newton", "bundle", "lbfgs"}
-    assert functions == set(TAKES)
-    assert functions < set(package.__all__)
+    assert set(SOLVERS) == set(TAKES)
+    for name, solver in SOLVERS.items():
+        assert getattr(package, name) is solver.function
 
 
 # --- a problem ---------------------------------------------------------------------------------
@@ -189,9 +199,8 @@ def objective(
 ) -> Objective:
     data = problem() if data is None else data
     penalty = PENALTIES[case.penalty] if penalty is None else penalty
-    return Objective(
-        data.matrix(case.layout), data.y, data.groups, LOSSES[case.loss], penalty, n_jobs
-    )
+    share = Share(data.matrix(case.layout), data.y, data.groups, n_jobs)
+    return Objective([share], LOSSES[case.loss], penalty)
 
 
 def solve(case: Case, data: Data | None = None, **options: Any) -> Solution:
@@ -468,16 +477,43 @@ def test_auto_avoids_hessians_of_many_features_or_layers() -> None:
     assert choose_solver(objective(Case("auto", "listnet", "l2"), deep)) == "prox_newton"
 
 
+# How messages name a loss: with what is not as by default.
+SHOWN = {
+    "xendcg-eps": "XENDCG(gamma=0.5, eps=0.5)",
+    "rank-logistic": "RankLogistic",
+    "own": "SquaredError",
+    "slam": "SLAM",
+    "slam-map": "SLAM(metric='map')",
+    "slam-map-uniform": "SLAM(metric='map-uniform')",
+    "rank-hinge": "RankHinge",
+}
+
+
 @pytest.mark.parametrize("loss", [*WITH_EPS, *OTHER, *KINKED])
 def test_coordinate_descent_says_which_losses_it_takes(loss: str) -> None:
-    with pytest.raises(TypeError, match="coordinate descent needs a loss made of log-sum-exp"):
+    name = SHOWN[loss]
+    text = f"coordinate_descent needs a loss with descent_spec, which {name} has not. Use solver="
+    with pytest.raises(TypeError, match=re.escape(text)):
         solve(Case("coordinate_descent", loss, "l2"))
 
 
 @pytest.mark.parametrize("loss", [*OTHER, *KINKED])
 def test_proximal_newton_says_which_losses_it_takes(loss: str) -> None:
-    with pytest.raises(TypeError, match="no Hessian is known for"):
+    text = f"prox_newton needs a loss with hessian, which {SHOWN[loss]} has not. Use solver="
+    with pytest.raises(TypeError, match=re.escape(text)):
         solve(Case("prox_newton", loss, "l2"))
+
+
+def test_proximal_newton_needs_dense_features() -> None:
+    with pytest.raises(TypeError, match=r"^prox_newton needs dense features, but X is sparse\."):
+        solve(Case("prox_newton", "listnet", "l2", "csr-float64"))
+
+
+def test_parameters_of_no_solver() -> None:
+    with pytest.raises(TypeError, match=r"^no solver has a parameter 'stepp'\.$"):
+        solve(Case("lbfgs", "listnet", "l2"), stepp="newton")
+    # One of another solver is let pass: what "auto" chooses depends on the data.
+    solve(Case("lbfgs", "listnet", "l2"), step="range")
 
 
 def test_unknown_solver() -> None:
@@ -517,13 +553,11 @@ def test_newton_steps_need_a_twentieth_of_the_thesis_sweeps(penalty: str) -> Non
     omega = ElasticNet(l2=0.1) if penalty == "l2" else ElasticNet(l1=0.3)
     data = Data(X, y, Groups.one_query(300))
     case = Case("coordinate_descent", "domination", penalty, "csr-float64")
-    start = np.zeros(40)
-    best = coordinate_descent(objective(case, data, omega), start, tol=1e-10).objective[-1]
+    target = objective(case, data, omega)
+    best = minimize(target, solver="coordinate_descent", tol=1e-10).objective[-1]
 
     def sweeps(step: Any, most: int) -> int:
-        found = coordinate_descent(
-            objective(case, data, omega), start, step=step, tol=0.0, max_iter=most
-        )
+        found = coordinate_descent(target, np.zeros(40), step=step, tol=0.0, max_iter=most)
         history = np.array(found.objective)
         below = np.flatnonzero((history - best) <= 1e-4 * (history[0] - best))
         return int(below[0]) if len(below) else most
@@ -537,14 +571,14 @@ def test_newton_steps_need_a_twentieth_of_the_thesis_sweeps(penalty: str) -> Non
 @every_log_sum_exp
 def test_slopes_are_the_gradient(loss: str, layout: str) -> None:
     target = objective(Case("coordinate_descent", loss, "none", layout))
-    descent = _descent(target, "newton")
+    descent = Descent(target, "newton")
     everything = np.arange(5)
     rng = np.random.default_rng(0)
     for spread in np.repeat([0.0, 1.0, 10.0, 100.0, 400.0, 3000.0], 5):
-        scores = spread * rng.normal(size=len(target.y))
-        descent.start(_margins(target, scores))
-        _, slope = target.loss_and_slope(scores)
-        expected = problem().X.T @ slope
+        scores = spread * rng.normal(size=len(problem().y))
+        descent.start(scores)
+        _, slope = target.loss_and_slope(Scores([scores]))
+        expected = problem().X.T @ slope.parts[0]
         np.testing.assert_allclose(descent.slopes(everything), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -555,21 +589,20 @@ def test_slopes_are_still_the_gradient_after_many_moves(loss: str, spread: float
     data = make_data([700, 40, 3], n_features=60, density=0.02, seed=3)
     case = Case("coordinate_descent", loss, "l2", "csr-float64")
     target = objective(case, data)
-    descent = _descent(target, "newton")
+    descent = Descent(target, "newton")
     w, everything = np.zeros(60), np.arange(60)
     start = spread * np.random.default_rng(2).normal(size=len(data.y))
-    descent.start(_margins(target, start))
+    descent.start(start)
     for n in range(40):
-        descent.sweep(everything, 0.0, 1e-3, w)
+        descent.sweep(everything, ElasticNet(l2=1e-3), w)
         if n % 10 == 9:
             w += 1.0  # a wrong idea of the weights: the penalty moves them a long way
-    shift = _margins(target, np.zeros(len(data.y)))
-    scores = np.asarray(descent.scores()) - shift
-    _, slope = target.loss_and_slope(scores)
+    scores = descent.scores()
+    slope = target.loss_and_slope(Scores([scores]))[1].parts[0]
     drifted = descent.slopes(everything)
     size = np.abs(data.X).T @ np.abs(slope)
     assert np.abs(drifted - data.X.T @ slope).max() <= 1e-6 * size.max()
-    descent.start(_margins(target, scores))
+    descent.start(scores)
     afresh = descent.slopes(everything)
     assert np.abs(afresh - data.X.T @ slope).max() <= 1e-12 * size.max()
 
@@ -581,19 +614,18 @@ def test_a_margin_that_comes_back_leaves_no_trace(loss: str, far: float) -> None
     n = 9
     data = Data(np.eye(n), np.array([0, 0, 0, 0, 0, 1, 1, 2, 3.0]), Groups.one_query(n))
     target = objective(Case("coordinate_descent", loss, "none"), data)
-    descent = _descent(target, "newton")
+    descent = Descent(target, "newton")
     scores = np.linspace(-1, 1, n)
-    descent.start(_margins(target, scores))
+    descent.start(scores)
     before = descent.slopes(np.arange(n))
     for r in (0, 4, 5, 8):
         for way in (1.0, -1.0):
             # A penalty above all carries the margin by minus the weight.
             w = np.zeros(n)
             w[r] = -way * far
-            descent.sweep(np.array([r]), 0.0, 1e15, w)
+            descent.sweep(np.array([r]), ElasticNet(l2=1e15), w)
             assert np.isfinite(descent.slopes(np.arange(n))).all()
-    moved = np.asarray(descent.scores()) - _margins(target, np.zeros(n))
-    np.testing.assert_allclose(moved, scores, atol=1e-9 * far)
+    np.testing.assert_allclose(descent.scores(), scores, atol=1e-9 * far)
     np.testing.assert_allclose(descent.slopes(np.arange(n)), before, atol=1e-9 * far)
 
 
@@ -603,8 +635,8 @@ def test_scores_too_far_apart_for_one_exponential(margin: float | None) -> None:
     y = np.array([0.0, 1.0, 1.0, 2.0, 2.0])
     data = Data(np.eye(5), y, Groups.one_query(5))
     penalty = ElasticNet(l2=1e-3)
-    target = Objective(data.X, y, data.groups, Domination(margin), penalty)
-    descent = _descent(target, "newton")
+    target = Objective([Share(data.X, y, data.groups)], Domination(margin), penalty)
+    descent = Descent(target, "newton")
     for scores in ([0, 2000, 3, 1990, 1995], [0, 700, 600, 650, 5], [-2000, 0, 1, 2, 3]):
         s = np.array(scores, dtype=float)
         descent.start(s)
@@ -625,18 +657,18 @@ def test_queries_too_far_apart_keep_what_the_bound_on_their_curvature_promises(w
     y = np.tile([0.0, 1, 2, 2, 2, 2, 2, 2, 2, 2], 2)
     sign = np.repeat([1.0, -1.0], 10)
     X = np.column_stack([y > 0, sign * (y > 1)]).astype(np.float64)
-    target = Objective(X, y, Groups(np.array([0, 10, 20])), Domination(), ElasticNet())
-    w, second = np.array([2000.0, way]), np.array([1])
-    descent = _descent(target, "newton")
-    promised, slope = np.empty(1), np.empty(1)
+    share = Share(X, y, Groups(np.array([0, 10, 20])))
+    target = Objective([share], Domination(), ElasticNet())
+    w = np.array([2000.0, way])
+    descent = Descent(target, "newton")
     descent.start(X @ w)
-    descent.promises(second, 0.0, 0.0, w, promised, slope)
-    assert slope[0] == pytest.approx(4 * math.tanh(way / 2), rel=1e-9)
-    assert promised[0] == pytest.approx(slope[0] ** 2 / (2 * 9 / 4), rel=1e-6)
+    (_, promised), (_, slope) = descent.promises(ElasticNet(), w)
+    assert slope == pytest.approx(4 * math.tanh(way / 2), rel=1e-9)
+    assert promised == pytest.approx(slope**2 / (2 * 9 / 4), rel=1e-6)
     moved = w.copy()
-    descent.sweep(second, 0.0, 0.0, moved)
-    before, after = (target.loss_and_slope(X @ at)[0] for at in (w, moved))
-    assert before - after >= promised[0]
+    descent.sweep(np.array([1]), ElasticNet(), moved)
+    before, after = (target.loss_and_slope(Scores([X @ at]))[0] for at in (w, moved))
+    assert before - after >= promised
 
 
 def test_d9_far_scores_of_the_errata() -> None:
@@ -648,7 +680,7 @@ def test_d9_far_scores_of_the_errata() -> None:
         naive = (e[2] + e[3]) / (e[2] + e[3] + e[1])
     assert math.isnan(naive)
     target = objective(Case("coordinate_descent", "domination", "none"), data)
-    descent = _descent(target, "newton")
+    descent = Descent(target, "newton")
     descent.start(scores)
     expected = (1 + math.exp(-1)) / (1 + math.exp(-1) + math.e)
     assert expected == pytest.approx(0.33476, abs=1e-5)
@@ -669,7 +701,7 @@ def test_entries_of_one_place_are_added() -> None:
     split = sp.csr_array((np.array(values), np.array(indices), np.array(indptr)), twice.shape)
     for loss in ("domination", "listnet"):
         penalty = PENALTIES["elastic-net"]
-        target = Objective(split, data.y, data.groups, LOSSES[loss], penalty)
+        target = Objective([Share(split, data.y, data.groups)], LOSSES[loss], penalty)
         found = minimize(target, solver="coordinate_descent", tol=1e-9)
         expected = solution(Case("coordinate_descent", loss, "elastic-net", "csr-float64"))
         np.testing.assert_allclose(found.coef, expected.coef, atol=1e-8)
@@ -688,18 +720,18 @@ def test_a_sampled_hessian_leads_to_the_same_optimum(loss: str, penalty: str) ->
     assert not sample.exact
     assert sample.refine()
     assert not sample.exact
-    found = prox_newton(target, np.zeros(4), tol=1e-9)
+    found = minimize(target, solver="prox_newton", tol=1e-9)
     history = np.array(found.objective)
     assert (np.diff(history) <= 1e-12 * history[:-1]).all()
     assert found.n_iter < 60
-    _, slope = target.loss_and_slope(data.X @ found.coef)
+    _, slope = target.loss_and_slope(Scores([data.X @ found.coef]))
     omega = PENALTIES[penalty]
-    largest = violation(found.coef, data.X.T @ slope, omega.l1, omega.l2).max()
+    largest = violation(found.coef, data.X.T @ slope.parts[0], omega.l1, omega.l2).max()
     assert largest <= 2e-8 * target.violation_at_zero()
     # The sample depends on the ids of the queries only.
-    again = prox_newton(
+    again = minimize(
         objective(case, reordered(data, np.random.default_rng(5), rows_too=False)),
-        np.zeros(4),
+        solver="prox_newton",
         tol=1e-9,
     )
     np.testing.assert_allclose(again.coef, found.coef, rtol=0, atol=1e-7)
@@ -709,15 +741,15 @@ def test_a_sampled_hessian_leads_to_the_same_optimum(loss: str, penalty: str) ->
 @pytest.mark.parametrize("loss", [*LOG_SUM_EXP, *WITH_EPS])
 def test_hessian_is_the_derivative_of_the_gradient(loss: str, spread: float) -> None:
     data = problem()
-    target = objective(Case("prox_newton", loss, "none"))
+    share = objective(Case("prox_newton", loss, "none")).whole
     w = spread * np.random.default_rng(4).normal(size=5)
 
     def gradient(w: Floats) -> Floats:
-        return np.asarray(data.X.T @ target.prepared.values_and_grad(data.X @ w)[1])
+        return np.asarray(data.X.T @ share.values_and_grad(data.X @ w)[1])
 
     h = 1e-5
     columns = [(gradient(w + h * e) - gradient(w - h * e)) / (2 * h) for e in np.eye(5)]
-    H = hessian(data.X, target.prepared, data.X @ w)
+    H = share.hessian(data.X @ w)
     np.testing.assert_allclose(H, np.array(columns), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(H, H.T, rtol=1e-12, atol=1e-12)
     assert np.linalg.eigvalsh(H).min() >= -1e-10
@@ -726,13 +758,13 @@ def test_hessian_is_the_derivative_of_the_gradient(loss: str, spread: float) -> 
 @pytest.mark.parametrize("loss", [*LOG_SUM_EXP, *WITH_EPS])
 def test_hessian_is_summed_in_blocks(loss: str) -> None:
     data = make_data([3000, 1, 2500, 4000, 1500, 9000], n_features=3, seed=6)
-    target = objective(Case("prox_newton", loss, "none"), data)
+    share = objective(Case("prox_newton", loss, "none"), data).whole
     scores = data.X @ np.array([0.3, -0.2, 0.1])
     total = np.zeros((3, 3))
     for q in range(data.groups.n_queries):
-        rows, part = target.part(np.array([q]))
-        total += hessian(data.X[rows], part, scores[rows])
-    np.testing.assert_allclose(hessian(data.X, target.prepared, scores), total, rtol=1e-9)
+        rows, part = share.some(np.array([q]))
+        total += part.hessian(scores[rows])
+    np.testing.assert_allclose(share.hessian(scores), total, rtol=1e-9)
 
 
 # --- penalties ---------------------------------------------------------------------------------
@@ -791,7 +823,7 @@ def test_d1_a_positive_without_the_feature_has_a_derivative() -> None:
         Case("coordinate_descent", "domination", "none", "csr-float64"),
         Data(X, positive.astype(float), Groups.one_query(3)),
     )
-    descent = _descent(target, "newton")
+    descent = Descent(target, "newton")
     descent.start(np.zeros(3))
     assert descent.slopes(np.arange(1))[0] == pytest.approx(1.0, rel=1e-15)
 

@@ -19,7 +19,8 @@ from rankwright.linear.domination_rank import keep_negatives, layer_cuts
 from rankwright.losses import Domination, LinearMargin, LogMargin
 from rankwright.metrics import AP
 from rankwright.penalties import ElasticNet
-from rankwright.solvers import Objective, feature_induction
+from rankwright.solvers import Objective, Share, minimize
+from rankwright.solvers.descent import Descent
 from tests.reference import solvers as reference
 
 Floats = Any
@@ -156,39 +157,37 @@ def test_selected_features_are_those_with_a_weight_in_their_order() -> None:
     selected = one.selected_features_
     assert sorted(selected.tolist()) == np.flatnonzero(one.coef_).tolist()
     # The first feature is the one whose own best move promises most.
-    target = Objective(ds.X, ds.y, ds.groups, Domination(), ElasticNet(l1=0.5))
-    alone = feature_induction(target, np.zeros(200), n_induced=1, max_iter=1)
+    target = Objective([Share(ds.X, ds.y, ds.groups)], Domination(), ElasticNet(l1=0.5))
+    alone: Any = minimize(target, solver="feature_induction", n_induced=1, max_iter=1)
     assert alone.selected.tolist() == selected[:1].tolist()
 
 
 def test_the_promised_decrease_is_kept() -> None:
-    from rankwright.solvers.coordinate_descent import _descent
-
     for seed in range(60):
         data, options = random_problem(seed)
         penalty = ElasticNet.from_name(options["penalty"], options["alpha"], 0.5)
-        target = Objective(data.X, data.y, data.groups, Domination(options["margin"]), penalty)
+        share = Share(data.X, data.y, data.groups)
+        target = Objective([share], Domination(options["margin"]), penalty)
         rng = np.random.default_rng(seed)
         w = rng.normal(size=data.n_features) * (rng.random(data.n_features) < 0.5)
         d = data.n_features
         step: Any = ["newton", "range", "thesis"][seed % 3]
-        descent = _descent(target, step)
+        descent = Descent(target, step)
 
         def value(w: Floats, target: Any = target) -> float:
             loss, _ = target.loss_and_slope(target.scores(w))
             return float(loss + target.penalty.value(w))
 
-        prepared: Any = target.prepared
-        descent.start(prepared.margins(target.scores(w)))
-        promised, violation = np.empty(d), np.empty(d)
-        descent.promises(np.arange(d), penalty.l1, penalty.l2, w, promised, violation)
+        scores = target.whole.scores(w)
+        descent.start(scores)
+        promised, violation = descent.promises(penalty, w)
         _, slope = target.loss_and_slope(target.scores(w))
         wanted = penalty.violation(w, target.gradient(slope))
         np.testing.assert_allclose(violation, wanted, rtol=1e-9, atol=1e-12)
         for r in range(d):
             moved = w.copy()
-            descent.start(prepared.margins(target.scores(w)))
-            descent.sweep(np.array([r]), penalty.l1, penalty.l2, moved)
+            descent.start(scores)
+            descent.sweep(np.array([r]), penalty, moved)
             gain = value(w) - value(moved)
             assert gain >= promised[r] - 1e-12 * value(w)
             if violation[r] > 1e-9:

@@ -17,8 +17,8 @@ from rankwright.linear import DominationRank
 from rankwright.losses import Domination
 from rankwright.metrics import DominationError, PairwiseError
 from rankwright.penalties import ElasticNet
-from rankwright.solvers import Objective, feature_induction
-from rankwright.solvers.coordinate_descent import _descent
+from rankwright.solvers import Objective, Share, minimize
+from rankwright.solvers.descent import Descent
 
 Floats = Any
 
@@ -50,8 +50,8 @@ def numeric_gradient(w: Floats, X: Floats, y: Floats, step: float = 1e-6) -> Flo
 
 
 def our_gradient(w: Floats, X: Floats, y: Floats) -> Floats:
-    objective = Objective(X, y, Groups.one_query(len(y)), Domination(), ElasticNet())
-    descent = _descent(objective, "newton")
+    objective = Objective([Share(X, y, Groups.one_query(len(y)))], Domination(), ElasticNet())
+    descent = Descent(objective, "newton")
     descent.start(X @ w)
     return descent.slopes(np.arange(X.shape[1]))
 
@@ -223,11 +223,13 @@ def test_d10_the_updates_with_penalties_minimise_the_bound() -> None:
 
 
 def promises(objective: Objective, w: Floats, penalty: ElasticNet) -> tuple[Floats, Floats]:
-    d = objective.n_features
-    descent, decrease, violation = _descent(objective, "thesis"), np.empty(d), np.empty(d)
-    descent.start(objective.scores(w))
-    descent.promises(np.arange(d), penalty.l1, penalty.l2, w, decrease, violation)
-    return decrease, violation
+    descent = Descent(objective, "thesis")
+    descent.start(objective.whole.scores(w))
+    return descent.promises(penalty, w)
+
+
+def induce(objective: Objective, **options: Any) -> Any:
+    return minimize(objective, solver="feature_induction", n_induced=1, **options)
 
 
 def test_d12_the_decrease_of_the_loss_alone_chooses_features_that_the_penalty_forbids() -> None:
@@ -239,21 +241,21 @@ def test_d12_the_decrease_of_the_loss_alone_chooses_features_that_the_penalty_fo
     X[:, 0] = 0.01 * (y + 0.1 * rng.normal(size=100))
     X[:, 1] += 0.5 * y
     penalty = ElasticNet(l1=1.0)
-    objective = Objective(X, y, Groups.one_query(100), Domination(), penalty)
+    objective = Objective([Share(X, y, Groups.one_query(100))], Domination(), penalty)
     w = np.zeros(10)
     printed, _ = promises(objective, w, ElasticNet())
     ours, _ = promises(objective, w, penalty)
     assert printed.argmax() == 0
     assert ours[0] == 0 < ours[1] == ours.max()
-    chosen = feature_induction(objective, w, n_induced=1, step="thesis", max_updates=1)
+    chosen = induce(objective, step="thesis", max_updates=1)
     assert chosen.selected.tolist() == [1]
 
 
 def test_d12_without_a_limit_the_most_promising_are_never_none() -> None:
     X, y = two_layers(n_positive=10, n_negative=40)
     penalty = ElasticNet(l1=3.0)
-    objective = Objective(X, y, Groups.one_query(50), Domination(), penalty)
-    found = feature_induction(objective, np.zeros(3), n_induced=1)
+    objective = Objective([Share(X, y, Groups.one_query(50))], Domination(), penalty)
+    found = induce(objective)
     assert found.stop == "converged"
     assert len(found.selected) < 3
     # Printed: there is always a next one, since the loss alone could still fall.
@@ -266,7 +268,7 @@ def test_d12_without_a_limit_the_most_promising_are_never_none() -> None:
 
 def test_d12_the_ridge_is_part_of_the_promise() -> None:
     X, y = two_layers()
-    objective = Objective(X, y, Groups.one_query(15), Domination(), ElasticNet(l2=5.0))
+    objective = Objective([Share(X, y, Groups.one_query(15))], Domination(), ElasticNet(l2=5.0))
     w = np.array([2.0, 0.0, -1.0])
     decrease, _ = promises(objective, w, objective.penalty)
     loss_only, _ = promises(objective, w, ElasticNet())
@@ -300,8 +302,8 @@ def test_d13_gradients_and_bounds_are_summed_over_queries() -> None:
     groups = Groups(np.array([0, 7, 12]))
     w = np.array([0.5, -0.3, 0.8])
     parts = [numeric_gradient(w, X[rows], y[rows]) for rows in groups]
-    objective = Objective(X, y, groups, Domination(), ElasticNet())
-    descent = _descent(objective, "newton")
+    objective = Objective([Share(X, y, groups)], Domination(), ElasticNet())
+    descent = Descent(objective, "newton")
     descent.start(X @ w)
     # The objective is a mean over queries.
     np.testing.assert_allclose(2 * descent.slopes(np.arange(3)), sum(parts), atol=1e-6)

@@ -265,14 +265,13 @@ def test_convergence_warning() -> None:
         (
             {"loss": "slam", "solver": "coordinate_descent"},
             TypeError,
-            "coordinate descent needs a loss made of log-sum-exp terms (Domination, ListNet, "
-            "XENDCG without eps), but got SLAM(metric='ndcg', margin=1.0, threshold=1.0). Use "
+            "coordinate_descent needs a loss with descent_spec, which SLAM has not. Use "
             "solver='auto'.",
         ),
         (
             {"loss": "slam", "solver": "prox_newton"},
             TypeError,
-            "no Hessian is known for PreparedSLAM.",
+            "prox_newton needs a loss with hessian, which SLAM has not. Use solver='auto'.",
         ),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a non-zero integer of at most 1024."),
     ],

@@ -29,7 +29,7 @@ from rankwright.linear.scaling import scaled
 from rankwright.losses import Loss
 from rankwright.metrics import Metric
 from rankwright.penalties import ElasticNet
-from rankwright.solvers import Objective, Solution
+from rankwright.solvers import Objective, Share, Solution
 from rankwright.solvers.solution import Callback
 
 
@@ -128,17 +128,17 @@ class LinearModel(Ranker):
         return self._fit(data, callback)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
-        objective, scale = self._objective(data)
-        objective.penalty = self._penalty(self.alpha)
+        objective, scale = self._objective(data, self._penalty(self.alpha))
         self._keep(self._minimize(objective, None, callback), scale)
         return self
 
-    def _objective(self, data: RankingData) -> tuple[Objective, Floats]:
-        """Return what to minimise, still without a penalty, and the scale of the features."""
+    def _objective(self, data: RankingData, penalty: ElasticNet) -> tuple[Objective, Floats]:
+        """Return what to minimise, and the scale of the features."""
         loss = self.loss_for(data.y)
         data = self._grouped(self._training_part(data))
         X, scale = self._scaled(data.X)
-        return Objective(X, data.y, data.groups, loss, ElasticNet(), self.n_jobs), scale
+        share = Share(X, data.y, data.groups, self.n_jobs)
+        return Objective([share], loss, penalty), scale
 
     def _penalty(self, alpha: float) -> ElasticNet:
         return ElasticNet.from_name(self.penalty, alpha, self.l1_ratio)
@@ -204,7 +204,7 @@ class LinearModel(Ranker):
             The quality.
         """
         data = check_ranking_data(self, X, y, qid)
-        objective, scale = self._objective(data)
+        objective, scale = self._objective(data, ElasticNet())
         if alphas is None:
             alphas = (self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)).tolist()
         descending = sorted(map(float, alphas), reverse=True)
@@ -220,8 +220,7 @@ class LinearModel(Ranker):
     ) -> Iterator[PathPoint]:
         w: Floats | None = None
         for alpha in alphas:
-            objective.penalty = self._penalty(alpha)
-            w = self._minimize(objective, w).coef
+            w = self._minimize(objective.with_penalty(self._penalty(alpha)), w).coef
             mean_loss, _ = objective.loss_and_slope(objective.scores(w))
             coef = w / scale
             quality = valid_loss = math.nan

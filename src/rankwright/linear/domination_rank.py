@@ -17,8 +17,8 @@ from rankwright.linear.base import LinearModel
 from rankwright.linear.formula import strongest_features
 from rankwright.losses import Domination
 from rankwright.solvers import Objective, Solution, minimize
-from rankwright.solvers.coordinate_descent import Step
-from rankwright.solvers.feature_induction import Induction, feature_induction
+from rankwright.solvers.descent import Step
+from rankwright.solvers.feature_induction import Induction
 from rankwright.solvers.solution import Callback
 
 
@@ -187,9 +187,10 @@ class DominationRank(LinearModel):
             return minimize(
                 objective, start, tol=self.tol, max_iter=self.max_iter, callback=callback
             )
-        return feature_induction(
+        return minimize(
             objective,
-            np.zeros(objective.n_features) if start is None else start,
+            start,
+            solver="feature_induction",
             n_induced=self.n_induced,
             step=self.step,
             tol=self.tol,

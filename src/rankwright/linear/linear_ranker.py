@@ -6,8 +6,8 @@ from rankwright.data.validation import Floats
 from rankwright.linear.base import LinearModel
 from rankwright.losses import Loss, from_name
 from rankwright.solvers import Objective, Solution, minimize
-from rankwright.solvers.coordinate_descent import Step
-from rankwright.solvers.minimize import Solver
+from rankwright.solvers.descent import Step
+from rankwright.solvers.minimize import SolverName
 from rankwright.solvers.solution import Callback
 
 
@@ -77,7 +77,7 @@ class LinearRanker(LinearModel):
         *,
         l1_ratio: float = 0.5,
         standardize: bool = False,
-        solver: Solver = "auto",
+        solver: SolverName = "auto",
         step: Step = "newton",
         tol: float | None = None,
         max_iter: int | None = None,

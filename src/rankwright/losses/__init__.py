@@ -2,10 +2,11 @@
 
 from rankwright.losses.domination import Domination
 from rankwright.losses.lambdarank import Directions, LambdaRank
-from rankwright.losses.loss import Bound, Loss, Prepared
+from rankwright.losses.loss import Bound, Loss
 from rankwright.losses.margins import LinearMargin, LogMargin
 from rankwright.losses.names import LOSSES, from_name
 from rankwright.losses.pairs import RankHinge, RankLogistic
+from rankwright.losses.prepared import Prepared, WithConjugate, WithDescent, WithHessian
 from rankwright.losses.slam import SLAM
 from rankwright.losses.softmax import XENDCG, ListNet
 
@@ -24,5 +25,8 @@ __all__ = [
     "Prepared",
     "RankHinge",
     "RankLogistic",
+    "WithConjugate",
+    "WithDescent",
+    "WithHessian",
     "from_name",
 ]

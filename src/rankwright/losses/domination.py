@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import Bound, Loss
+from rankwright.losses.prepared_domination import PreparedDomination
 from rankwright.metrics.domination import DominationError
 from rankwright.threads import n_threads
 
@@ -138,54 +137,3 @@ def _check_cuts(cuts: Any) -> tuple[float, ...]:
     if array.ndim != 1 or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
         raise ValueError(f"layers must be increasing finite numbers, but is {cuts!r}.")
     return tuple(array.tolist())
-
-
-class PreparedDomination:
-    """Domination on given labels."""
-
-    def __init__(
-        self,
-        y: Floats,
-        layer: Floats,
-        groups: Groups,
-        margin: float | Callable[[Floats], Floats] | Floats | None,
-        threads: int,
-    ) -> None:
-        self.layers = _kernels.Layers(layer, groups.indptr, threads)
-        self.threads = threads
-        self.shift: Floats | None = None
-        self.constant = 0.0
-        self.between = np.empty((0, 0))
-        self.level = np.empty(0, dtype=np.int64)
-        if margin is None:
-            return
-        if callable(margin):
-            self.shift = np.asarray(margin(y), dtype=np.float64)
-            if self.shift.shape != y.shape or not np.isfinite(self.shift).all():
-                raise ValueError("margin must return one finite number for each label.")
-            return
-        if np.ndim(margin) == 0:
-            self.constant = float(margin)
-            return
-        array = np.ascontiguousarray(margin, dtype=np.float64)
-        highest = len(array) - (array.ndim == 2)
-        if ((layer != np.floor(layer)) | (layer < 0) | (layer > highest)).any():
-            raise ValueError(
-                f"margins by layer need labels 0 to {highest}, but there are labels "
-                f"from {layer.min():g} to {layer.max():g}."
-            )
-        if array.ndim == 1:
-            # Boundaries that add up are a separable margin.
-            self.shift = np.append(0.0, np.cumsum(array))[layer.astype(np.int64)]
-            return
-        self.between, self.level = array, self.layers.labels.astype(np.int64)
-
-    def margins(self, scores: Floats) -> Floats:
-        """Return :math:`m = s - t(y)`."""
-        return scores if self.shift is None else scores - self.shift
-
-    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the value of each query and the gradient."""
-        return self.layers.domination(
-            self.margins(scores), self.constant, self.between, self.level, self.threads
-        )

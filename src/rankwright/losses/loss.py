@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_scores, check_y
+from rankwright.losses.prepared import Prepared
 from rankwright.metrics.metric import Metric
 
 
@@ -32,14 +33,6 @@ class Bound:
     metric: Metric
     lower: Callable[[Floats, Floats, Groups], Floats]
     text: str
-
-
-class Prepared(Protocol):
-    """A loss on given labels, ready to be evaluated at many scores."""
-
-    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the value of each query and the (sub)gradient of their sum."""
-        ...
 
 
 @dataclass(frozen=True)

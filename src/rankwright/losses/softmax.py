@@ -14,70 +14,10 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.streams import stream_keys, uniforms
 from rankwright.data.validation import Floats
-from rankwright.losses.loss import (
-    Bound,
-    Loss,
-    check_query_data,
-    sum_by_query,
-)
+from rankwright.losses.cross_entropy import Newton, PreparedSoftmax, cross_entropy
+from rankwright.losses.loss import Bound, Loss, check_query_data
 from rankwright.metrics.dcg import DCG, NDCG, check_gain_labels
 from rankwright.threads import n_threads
-
-Newton = Literal["plain", "exact", "neumann"]
-
-
-class PreparedSoftmax:
-    """Cross entropy with given targets."""
-
-    def __init__(
-        self,
-        phi: Floats,
-        groups: Groups,
-        weights: Floats,
-        eps: float,
-        newton: Newton,
-        threads: int,
-    ) -> None:
-        self.phi, self.groups, self.weights = phi, groups, weights
-        self.eps, self.newton, self.threads = eps, newton, threads
-
-    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the value of each query and the gradient."""
-        return _kernels.softmax_cross_entropy(
-            scores, self.phi, self.weights, self.eps, self.groups.indptr, self.threads
-        )
-
-    def weighted(self, doc_weights: Floats | None) -> PreparedSoftmax:
-        r"""Return :math:`-\sum_i w_i \phi_i \log \rho_i`.
-
-        With :math:`W = \sum_i w_i \phi_i` that is W times the cross entropy of the targets
-        :math:`w_i \phi_i / W`.
-        """
-        if doc_weights is None:
-            return self
-        raw = doc_weights * self.phi
-        total = sum_by_query(raw, self.groups)
-        of_row = np.repeat(total, self.groups.sizes)
-        phi = np.divide(raw, of_row, out=np.zeros_like(raw), where=of_row > 0)
-        return PreparedSoftmax(
-            phi, self.groups, self.weights * total, self.eps, self.newton, self.threads
-        )
-
-    def probabilities(self, scores: Floats) -> Floats:
-        r"""Return :math:`\rho`."""
-        return _kernels.softmax(scores, self.eps, self.groups.indptr, self.threads)
-
-    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
-        """Return the pair that a tree learner fits, by the ``newton`` rule; targets stay."""
-        return _kernels.softmax_terms(
-            scores,
-            self.phi,
-            self.weights,
-            self.eps,
-            self.newton,
-            self.groups.indptr,
-            self.threads,
-        )
 
 
 @dataclass(frozen=True)
@@ -116,7 +56,7 @@ class ListNet(Loss):
         """Compute the softmax of the labels."""
         threads = n_threads(n_jobs)
         phi = _kernels.softmax(y, 0.0, groups.indptr, threads)
-        return PreparedSoftmax(phi, groups, np.ones(groups.n_queries), 0.0, "plain", threads)
+        return cross_entropy(phi, groups, np.ones(groups.n_queries), 0.0, "plain", threads)
 
     def prepare_terms(
         self,
@@ -328,7 +268,7 @@ class PreparedXENDCG:
 
     def _with_targets(self, draw: int) -> PreparedSoftmax:
         phi, _ = self.loss._targets(self.powers, self.y, self.groups, draw, self.threads)
-        ready = PreparedSoftmax(
+        ready = cross_entropy(
             phi, self.groups, self.weights, self.loss.eps, self.loss.newton, self.threads
         )
         return ready.weighted(self.doc_weights)

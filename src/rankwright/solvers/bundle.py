@@ -9,7 +9,9 @@ import scipy.optimize
 
 from rankwright.data.validation import Floats
 from rankwright.penalties import ElasticNet
-from rankwright.solvers.solution import Callback, Objective, Progress, Solution
+from rankwright.solvers.objective import Objective
+from rankwright.solvers.shares import Scores
+from rankwright.solvers.solution import Callback, Progress, Solution
 
 _MOST_PLANES = 300
 
@@ -18,8 +20,8 @@ def bundle(
     objective: Objective,
     start: Floats,
     *,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
+    tol: float,
+    max_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
     r"""Minimise by cutting planes, with a certified gap.
@@ -55,7 +57,7 @@ def bundle(
     loss, slope = objective.loss_and_slope(best_scores)
     best_value = loss + penalty.value(best)
     history = [best_value]
-    at_zero, _ = objective.loss_and_slope(np.zeros(len(objective.y)))
+    at_zero, _ = objective.loss_and_slope(objective.scores_at_zero())
     enough = tol * max(at_zero, 1e-300)
     model = _Model(penalty, objective.n_features)
     model.add(objective.gradient(slope), loss, best)
@@ -68,7 +70,7 @@ def bundle(
         trial, lower = model.minimise(max(0.1 * enough, 0.02 * min(gap, best_value)), model.mu)
         gap = best_value - lower
         if gap <= enough:
-            if penalty.l2 == 0:
+            if penalty.convexity == 0:
                 if model.excess(best_value) <= enough:
                     stop = "converged"
                     break
@@ -108,7 +110,7 @@ def _first_curvature(plane: Floats, value: float) -> float:
 
 
 def _between(
-    objective: Objective, best: Floats, best_scores: Floats, trial: Floats, scores: Floats
+    objective: Objective, best: Floats, best_scores: Scores, trial: Floats, scores: Scores
 ) -> tuple[float, float]:
     """Return the best point between best and trial, and its objective (golden section)."""
     penalty, golden = objective.penalty, (math.sqrt(5) - 1) / 2
@@ -185,9 +187,10 @@ class _Model:
         """
         pulled = self.weights @ np.array(self.planes)
         height = float(self.weights @ np.array(self.offsets))
-        if self.penalty.l1 > 0:
-            steepest = float(np.abs(pulled).max(initial=0.0)) - self.penalty.l1
-            return value - height + value / self.penalty.l1 * max(steepest, 0.0)
+        kink = self.penalty.kink
+        if kink > 0:
+            steepest = float(np.abs(pulled).max(initial=0.0)) - kink
+            return value - height + value / kink * max(steepest, 0.0)
         reach = 2 * float(np.linalg.norm(pulled) * np.linalg.norm(self.centre))
         return value - height - float(pulled @ self.centre) + reach
 
@@ -197,8 +200,8 @@ class _Model:
         The bound is within ``tol`` of the minimum, or as near as some thousand steps come.
         """
         A, b = np.array(self.planes), np.array(self.offsets)
-        curvature = self.penalty.l2 + mu
-        if self.penalty.l1 == 0:
+        curvature = self.penalty.convexity + mu
+        if self.penalty.kink == 0:
             pull = mu / curvature * (A @ self.centre)
             weights = _minimise_on_simplex(A @ A.T / curvature, b + pull)
         else:
@@ -216,16 +219,16 @@ class _Model:
         The maximiser of that quadratic function shows an ascent, along which one goes as far as the
         dual itself rises.
         """
-        l1, curvature = self.penalty.l1, self.penalty.l2 + mu
+        kink, curvature = self.penalty.kink, self.penalty.convexity + mu
         weights = self.weights
         slack = b + A @ self._primal(weights @ A, mu)
         for _ in range(100):
             if float(slack.max()) - float(weights @ slack) <= tol:  # the duality gap
                 break
             z = mu * self.centre - weights @ A
-            active = np.flatnonzero(np.abs(z) > l1)
+            active = np.flatnonzero(np.abs(z) > kink)
             part = A[:, active]
-            pull = mu * self.centre[active] - l1 * np.sign(z[active])
+            pull = mu * self.centre[active] - kink * np.sign(z[active])
             highest = _minimise_on_simplex(part @ part.T / curvature, b + part @ pull / curvature)
             direction = highest - weights
             low, high = 0.0, 1.0
@@ -244,9 +247,7 @@ class _Model:
 
     def _primal(self, pulled: Floats, mu: float) -> Floats:
         """Return the w that the weights of the planes imply."""
-        z = mu * self.centre - pulled
-        shrunk = np.sign(z) * np.maximum(np.abs(z) - self.penalty.l1, 0)
-        return np.asarray(shrunk / (self.penalty.l2 + mu), dtype=np.float64)
+        return self.penalty.argmin(mu * self.centre - pulled, mu)
 
 
 def _minimise_on_simplex(gram: Floats, b: Floats) -> Floats:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-import scipy.sparse as sp
 
-from rankwright import _kernels
-from rankwright.data.validation import Floats, Matrix
-from rankwright.losses.domination import PreparedDomination
-from rankwright.losses.softmax import PreparedSoftmax
-from rankwright.solvers.solution import Callback, Objective, Progress, Solution
-
-Step = Literal["newton", "range", "thesis"]
-
-
-def supports(loss: object) -> bool:
-    """Whether coordinate descent can minimise a prepared loss."""
-    softmax = isinstance(loss, PreparedSoftmax) and loss.eps == 0
-    return softmax or isinstance(loss, PreparedDomination)
+from rankwright.data.validation import Floats
+from rankwright.solvers.descent import Descent, Step
+from rankwright.solvers.objective import Objective
+from rankwright.solvers.shares import Scores
+from rankwright.solvers.solution import Callback, Progress, Solution
 
 
 def coordinate_descent(
@@ -27,8 +16,8 @@ def coordinate_descent(
     start: Floats,
     *,
     step: Step = "newton",
-    tol: float = 1e-6,
-    max_iter: int = 1000,
+    tol: float,
+    max_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
     r"""Minimise by moving one weight at a time.
@@ -49,7 +38,8 @@ def coordinate_descent(
     Parameters
     ----------
     objective : Objective
-        What to minimise; its loss must be a prepared Domination, ListNet or XENDCG without eps.
+        What to minimise; its loss must have a ``descent_spec``, as Domination, ListNet and XENDCG
+        without eps have, and its data be one share.
     start : ndarray of shape (n_features,)
         First weights.
     step : {"newton", "range", "thesis"}
@@ -64,20 +54,25 @@ def coordinate_descent(
     """
     w = start.astype(np.float64).copy()
     penalty = objective.penalty
-    descent = _descent(objective, step)
+    descent = Descent(objective, step)
     everything = np.arange(len(w))
-    scores = objective.scores(w)
-    shift = scores - _margins(objective, scores)
-    history = [objective.loss_and_slope(scores)[0] + penalty.value(w)]
+    scores = objective.whole.scores(w)
+    # So that scores which have not moved come back as they were, rounding included.
+    descent.shift = scores - (scores - descent.shift)
+
+    def value(scores: Floats) -> float:
+        return objective.loss_and_slope(Scores([scores]))[0] + penalty.value(w)
+
+    history = [value(scores)]
     enough = objective.enough(tol)
     stop, n_iter, violation = "max_iter", 0, np.inf
     chosen, inner = everything, enough
     while n_iter < max_iter:
-        descent.start(scores - shift)  # sums of exponentials are taken afresh, against drift
-        violation, _ = descent.sweep(chosen, penalty.l1, penalty.l2, w)
+        descent.start(scores)  # sums of exponentials are taken afresh, against drift
+        violation, _ = descent.sweep(chosen, penalty, w)
         n_iter += 1
-        scores = descent.scores() + shift
-        history.append(objective.loss_and_slope(scores)[0] + penalty.value(w))
+        scores = descent.scores()
+        history.append(value(scores))
         if callback:
             callback(Progress(n_iter, history[-1], violation, int(np.count_nonzero(w))))
         if len(chosen) < len(everything):
@@ -89,48 +84,9 @@ def coordinate_descent(
         elif penalty.l1 > 0:
             # A full sweep finds what else should move; then only those that do.
             active = np.flatnonzero(w)
-            inner = max(enough, 0.1 * violation)
+            inner = max(enough, 0.1 * violation)  # nearer is vain before the next full sweep
             chosen = active if 0 < len(active) < len(w) else everything
-    descent.start(objective.scores(w) - shift)
+    descent.start(objective.whole.scores(w))
     gradient = descent.slopes(everything)
     violation = float(penalty.violation(w, gradient).max(initial=0.0))
     return Solution(w, history, violation, objective.gap(w, gradient), n_iter, stop)
-
-
-def _margins(objective: Objective, scores: Floats) -> Floats:
-    loss = objective.prepared
-    return loss.margins(scores) if isinstance(loss, PreparedDomination) else scores
-
-
-def _descent(objective: Objective, step: Step) -> _kernels.Descent:
-    loss, X = objective.prepared, objective.X
-    weights: Floats
-    if not supports(loss):
-        raise TypeError(
-            "coordinate descent needs a loss made of log-sum-exp terms (Domination, ListNet, "
-            f"XENDCG without eps), but got {objective.loss!r}. Use solver='auto'."
-        )
-    if isinstance(loss, PreparedDomination):
-        weights = np.full(objective.n_queries, 1 / objective.n_queries)
-        spec: _kernels.DominationSpec | _kernels.SoftmaxSpec = _kernels.DominationSpec(
-            loss.layers, weights, loss.constant, loss.between, loss.level
-        )
-    else:
-        assert isinstance(loss, PreparedSoftmax)
-        # A query without a target has loss 0.
-        empty = np.bincount(
-            loss.groups.query_of_rows(), weights=loss.phi, minlength=objective.n_queries
-        )
-        weights = np.where(empty > 0, loss.weights, 0.0) / objective.n_queries
-        spec = _kernels.SoftmaxSpec(loss.groups.indptr, loss.phi, weights)
-    return _make_descent(spec, X, step)
-
-
-def _make_descent(
-    spec: _kernels.DominationSpec | _kernels.SoftmaxSpec, X: Matrix, step: Step
-) -> _kernels.Descent:
-    if sp.issparse(X):
-        columns = sp.csc_array(X)
-        columns.sum_duplicates()  # and sorts the rows of each column
-        return _kernels.sparse_descent(spec, columns.data, columns.indices, columns.indptr, step)
-    return _kernels.dense_descent(spec, np.ascontiguousarray(X.T), step)

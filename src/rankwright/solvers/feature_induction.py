@@ -9,9 +9,10 @@ import numpy as np
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, check_count
-from rankwright.losses.domination import PreparedDomination
-from rankwright.solvers.coordinate_descent import Step, _descent, _margins
-from rankwright.solvers.solution import Callback, Objective, Progress, Solution
+from rankwright.solvers.descent import Descent, Step
+from rankwright.solvers.objective import Objective
+from rankwright.solvers.shares import Scores
+from rankwright.solvers.solution import Callback, Progress, Solution
 
 # Near the optimum a violation still shows where the objective has no digits left to show a gain.
 _MOST_IDLE_ROUNDS = 20
@@ -39,9 +40,9 @@ def feature_induction(
     *,
     n_induced: int | None = None,
     step: Step = "newton",
-    tol: float = 1e-6,
+    tol: float,
     min_decrease: float = 0.0,
-    max_iter: int = 1000,
+    max_iter: int,
     max_updates: int | None = None,
     callback: Callback | None = None,
 ) -> Induction:
@@ -122,28 +123,24 @@ class _Run:
         self.min_decrease, self.max_iter = min_decrease, max_iter
         self.max_updates = math.inf if max_updates is None else max_updates
         self.w = start.astype(np.float64).copy()
-        self.descent = _descent(objective, step)
+        self.descent = Descent(objective, step)
         self.enough = objective.enough(tol)
         self.chosen: Ints = np.flatnonzero(self.w)
         self.order: dict[int, None] = dict.fromkeys(self.chosen.tolist())
         self.n_iter = self.n_updates = self.n_idle = 0
         self.first_promise = self.first_gain = 0.0
         self.violation, self.goes_on = math.inf, True
-        self.scores = objective.scores(self.w)
+        self.scores = objective.whole.scores(self.w)
         self.history = [self._value()]
 
     def _value(self) -> float:
-        loss, self.slope = self.objective.loss_and_slope(self.scores)
+        loss, self.slope = self.objective.loss_and_slope(Scores([self.scores]))
         return loss + self.objective.penalty.value(self.w)
 
     def most_promising(self, n: int | None) -> Ints:
         """Return the features outside that promise most, at most n of them."""
-        decrease, violation = np.empty(len(self.w)), np.empty(len(self.w))
-        penalty = self.objective.penalty
-        self.descent.start(_margins(self.objective, self.scores))
-        self.descent.promises(
-            np.arange(len(self.w)), penalty.l1, penalty.l2, self.w, decrease, violation
-        )
+        self.descent.start(self.scores)
+        decrease, violation = self.descent.promises(self.objective.penalty, self.w)
         self.violation = float(violation.max(initial=0.0))
         outside = violation > self.enough
         outside[self.chosen] = False
@@ -151,7 +148,8 @@ class _Run:
             self.first_promise = float(decrease.max(where=outside, initial=0.0))
         outside &= decrease > self.min_decrease * self.first_promise
         candidates = np.flatnonzero(outside)
-        # Nobody new: on with those inside, unless it was their small gain that ended the training.
+        # No candidate left: keep training the active set, unless it stopped because its gain was
+        # too small.
         self.goes_on = len(candidates) > 0 or self.min_decrease == 0
         if n is None or len(candidates) <= n:
             return candidates
@@ -180,25 +178,18 @@ class _Run:
         return "max_iter"
 
     def _sweep(self) -> float:
-        penalty = self.objective.penalty
         left = self.max_updates - self.n_updates
         chosen = self.chosen if len(self.chosen) <= left else self.chosen[: int(left)]
-        self.descent.start(_margins(self.objective, self.scores))
-        violation, n_moved = self.descent.sweep(chosen, penalty.l1, penalty.l2, self.w)
+        self.descent.start(self.scores)
+        violation, n_moved = self.descent.sweep(chosen, self.objective.penalty, self.w)
         self.n_iter += 1
         self.n_updates += n_moved
-        self.scores = self._scores()
+        self.scores = self.descent.scores()
         self.history.append(self._value())
         if self.callback:
             n_features = int(np.count_nonzero(self.w))
             self.callback(Progress(self.n_iter, self.history[-1], violation, n_features))
         return violation
-
-    def _scores(self) -> Floats:
-        """Return the descent's scores: in float64, whatever the features are in."""
-        loss, margins = self.objective.prepared, self.descent.scores()
-        shift = loss.shift if isinstance(loss, PreparedDomination) else None
-        return margins if shift is None else margins + shift
 
     def solution(self, stop: str) -> Induction:
         w, penalty = self.w, self.objective.penalty

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.optimize
 
 from rankwright.data.validation import Floats
-from rankwright.solvers.solution import Callback, Objective, Progress, Solution
+from rankwright.solvers.objective import Objective
+from rankwright.solvers.solution import Callback, Progress, Solution
+
+# Values that differ by less are equal but for the rounding of their sums.
+_ROUNDING = 1e-14
 
 
 def lbfgs(
     objective: Objective,
     start: Floats,
     *,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
+    tol: float,
+    max_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
     r"""Minimise with scipy's L-BFGS-B.
@@ -35,68 +41,93 @@ def lbfgs(
     callback : callable, optional
         Called with :class:`Progress` after each iteration.
     """
-    penalty, n = objective.penalty, objective.n_features
-    split = penalty.l1 > 0
-    enough = objective.enough(tol)
-    history: list[float] = []
-    last = best = (np.inf, np.zeros(n), np.zeros(n))  # objective, weights, gradient of the loss
-
-    def weights(z: Floats) -> Floats:
-        return z[:n] - z[n:] if split else z
-
-    def value_and_gradient(z: Floats) -> tuple[float, Floats]:
-        nonlocal last
-        w = weights(z)
-        loss, slope = objective.loss_and_slope(objective.scores(w))
-        gradient = objective.gradient(slope)
-        value = loss + 0.5 * penalty.l2 * float(w @ w) + penalty.l1 * float(z.sum() if split else 0)
-        total = gradient + penalty.l2 * w
-        last = (loss + penalty.value(w), w, gradient)
-        if split:
-            return value, np.concatenate([total + penalty.l1, -total + penalty.l1])
-        return value, total
-
-    def violation_of(point: tuple[float, Floats, Floats]) -> float:
-        return float(penalty.violation(point[1], point[2]).max(initial=0.0))
-
-    def after(z: Floats) -> None:
-        # What falls is the split objective, where u and v may both be positive; F may rise a
-        # little.
-        nonlocal best
-        # Of values that differ by rounding only, the last one's point is the better one.
-        if last[0] <= best[0] + 1e-14 * abs(best[0]):
-            best = last
-        history.append(min(history[-1], last[0]))
-        violation = violation_of(last)
-        if callback:
-            n_features = int(np.count_nonzero(last[1]))
-            callback(Progress(len(history) - 1, history[-1], violation, n_features))
-        if violation <= enough:
-            raise StopIteration
-
-    z = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)]) if split else start
-    value_and_gradient(z)
-    best = last
-    history.append(last[0])
-    if violation_of(last) <= enough:
-        gap = objective.gap(last[1], last[2])
-        return Solution(last[1].copy(), history, violation_of(last), gap, 0, "converged")
+    run = _Run(objective, objective.enough(tol), callback)
+    z = run.begin(start)
+    if run.last.violation <= run.enough:
+        return run.solution(run.last, 0, "converged")
     result = scipy.optimize.minimize(
-        value_and_gradient,
+        run.value_and_gradient,
         z,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0, None)] * len(z) if split else None,
-        callback=after,
+        bounds=[(0, None)] * len(z) if run.split else None,
+        callback=run.after,
+        # We say when to stop; scipy only if nothing changes any more. A line search takes a few
+        # evaluations, never twenty.
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 1e-16, "gtol": 1e-300},
     )
-    value_and_gradient(result.x)
-    found = last if violation_of(last) <= enough else min(best, last, key=lambda point: point[0])
-    _, w, gradient = found
+    run.value_and_gradient(result.x)
+    found = run.last
+    if found.violation > run.enough:
+        found = min(run.best, run.last, key=lambda point: point.objective)
     stop = "stalled"
-    if violation_of(found) <= enough:
+    if found.violation <= run.enough:
         stop = "converged"
     elif result.nit >= max_iter:
         stop = "max_iter"
-    gap = objective.gap(w, gradient)
-    return Solution(w, history, violation_of(found), gap, int(result.nit), stop)
+    return run.solution(found, int(result.nit), stop)
+
+
+class _Point(NamedTuple):
+    """Weights, and what is known there."""
+
+    objective: float
+    w: Floats
+    gradient: Floats  # of the loss
+    violation: float
+
+
+class _Run:
+    """What scipy asks for, and what is remembered of its way."""
+
+    last: _Point
+    best: _Point
+
+    def __init__(self, objective: Objective, enough: float, callback: Callback | None) -> None:
+        self.objective, self.enough, self.callback = objective, enough, callback
+        self.split = objective.penalty.kink > 0
+        self.history: list[float] = []
+
+    def begin(self, start: Floats) -> Floats:
+        """Evaluate the start; return it as scipy sees it."""
+        z = start
+        if self.split:
+            z = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)])
+        self.value_and_gradient(z)
+        self.best = self.last
+        self.history.append(self.last.objective)
+        return z
+
+    def value_and_gradient(self, z: Floats) -> tuple[float, Floats]:
+        """Evaluate w, or its halves u and v one after the other."""
+        objective, penalty = self.objective, self.objective.penalty
+        w = z[: len(z) // 2] - z[len(z) // 2 :] if self.split else z
+        loss, slope = objective.loss_and_slope(objective.scores(w))
+        gradient = objective.gradient(slope)
+        violation = float(penalty.violation(w, gradient).max(initial=0.0))
+        self.last = _Point(loss + penalty.value(w), w, gradient, violation)
+        smooth, pull = penalty.smooth(w)
+        value, total = loss + smooth, gradient + pull
+        if not self.split:
+            return value, total
+        value += penalty.kink * float(z.sum())
+        return value, np.concatenate([total + penalty.kink, -total + penalty.kink])
+
+    def after(self, z: Floats) -> None:
+        """Look at the last point: scipy has taken it."""
+        # What falls is the split objective, where u and v may both be positive; F may rise a
+        # little. Of values that differ by rounding only, the last one's point is the better one.
+        if self.last.objective <= self.best.objective + _ROUNDING * abs(self.best.objective):
+            self.best = self.last
+        self.history.append(min(self.history[-1], self.last.objective))
+        if self.callback:
+            n_features = int(np.count_nonzero(self.last.w))
+            n_iter = len(self.history) - 1
+            self.callback(Progress(n_iter, self.history[-1], self.last.violation, n_features))
+        if self.last.violation <= self.enough:
+            raise StopIteration
+
+    def solution(self, point: _Point, n_iter: int, stop: str) -> Solution:
+        """Return a point as the result."""
+        gap = self.objective.gap(point.w, point.gradient)
+        return Solution(point.w.copy(), self.history, point.violation, gap, n_iter, stop)

@@ -2,72 +2,141 @@
 
 from __future__ import annotations
 
-from functools import partial
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from rankwright.blas import one_blas_thread
 from rankwright.data.validation import Floats
-from rankwright.losses.domination import PreparedDomination
-from rankwright.losses.softmax import PreparedSoftmax
 from rankwright.solvers.bundle import bundle
-from rankwright.solvers.coordinate_descent import Step, coordinate_descent, supports
+from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.feature_induction import feature_induction
 from rankwright.solvers.lbfgs import lbfgs
+from rankwright.solvers.objective import Objective
 from rankwright.solvers.prox_newton import prox_newton
-from rankwright.solvers.solution import Callback, Objective, Solution
+from rankwright.solvers.solution import Callback, Solution
 
-Solver = Literal[
+SolverName = Literal[
     "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
 ]
 
 # A Hessian of this many features still fits a cache, and its factorisation costs no more than a few
 # products with the data.
 _MOST_NEWTON_FEATURES = 1000
-# Sums over pairs of layers are taken one pair of depths at a time.
-_MOST_NEWTON_LAYERS = 32
 
-# tol and max_iter if they are not given; a bundle's tol is a gap, the others' a violation.
-_DEFAULTS = {
-    "prox_newton": (1e-6, 200),
-    "coordinate_descent": (1e-6, 1000),
-    "feature_induction": (1e-6, 1000),
-    "bundle": (1e-4, 2000),
-    "lbfgs": (1e-6, 2000),
+
+@dataclass(frozen=True)
+class Solver:
+    """A function that minimises, what it needs, and when it stops unless it is told.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(objective, start, tol=..., max_iter=..., callback=..., **options)`` returns a
+        :class:`Solution`.
+    tol : float
+        A bundle's is a gap, the others' a violation.
+    max_iter : int
+        Iterations.
+    needs : tuple of str
+        Methods that the prepared loss must have.
+    takes_sparse : bool
+        Whether features may be sparse.
+    takes_shares : bool
+        Whether the data may come in more than one share.
+    options : tuple of str
+        Names of its other parameters.
+    """
+
+    function: Callable[..., Solution]
+    tol: float
+    max_iter: int
+    needs: tuple[str, ...] = ()
+    takes_sparse: bool = True
+    takes_shares: bool = True
+    options: tuple[str, ...] = ()
+
+
+_INDUCTION = ("step", "n_induced", "min_decrease", "max_updates")
+SOLVERS: dict[str, Solver] = {
+    "prox_newton": Solver(prox_newton, 1e-6, 200, needs=("hessian",), takes_sparse=False),
+    "coordinate_descent": Solver(
+        coordinate_descent,
+        1e-6,
+        1000,
+        needs=("descent_spec",),
+        takes_shares=False,
+        options=("step",),
+    ),
+    "feature_induction": Solver(
+        feature_induction,
+        1e-6,
+        1000,
+        needs=("descent_spec",),
+        takes_shares=False,
+        options=_INDUCTION,
+    ),
+    "bundle": Solver(bundle, 1e-4, 2000),
+    "lbfgs": Solver(lbfgs, 1e-6, 2000),
 }
 
 
 def choose_solver(objective: Objective) -> str:
     """Return the solver that suits an objective.
 
-    A bundle for losses with kinks. For losses made of log-sum-exp terms, proximal Newton if the
-    data are dense with few features; else L-BFGS with an l2 penalty, where products with all of X
-    by all threads go further than single columns, and coordinate descent with l1 or without a
-    penalty. L-BFGS for everything else.
+    A bundle for losses with kinks. For losses with a Hessian, proximal Newton if the data are dense
+    with few features. Else, for losses made of log-sum-exp terms, coordinate descent with l1 or
+    without a penalty; with an l2 penalty L-BFGS, as products with all of X by all threads go
+    further there than single columns. L-BFGS for everything else.
     """
-    loss = objective.prepared
     if not getattr(objective.loss, "smooth", True):
         return "bundle"
-    newton = not sp.issparse(objective.X) and objective.n_features <= _MOST_NEWTON_FEATURES
-    if newton and isinstance(loss, PreparedDomination):
-        newton = int(np.diff(loss.layers.first_layer).max(initial=0)) <= _MOST_NEWTON_LAYERS
-    if newton and isinstance(loss, PreparedSoftmax | PreparedDomination):
+    if (
+        not why_not("prox_newton", objective)
+        and objective.n_features <= _MOST_NEWTON_FEATURES
+        and not objective.has_slow_hessian
+    ):
         return "prox_newton"
-    ridge = objective.penalty.l1 == 0 and objective.penalty.l2 > 0
-    return "coordinate_descent" if supports(loss) and not ridge else "lbfgs"
+    ridge = objective.penalty.kink == 0 and objective.penalty.convexity > 0
+    return "lbfgs" if ridge or why_not("coordinate_descent", objective) else "coordinate_descent"
+
+
+def why_not(name: str, objective: Objective) -> str:
+    """Return why a solver cannot minimise an objective, or an empty text."""
+    solver = SOLVERS[name]
+    for need in solver.needs:
+        if not objective.offers(need):
+            return f"{name} needs a loss with {need}, which {_show(objective.loss)} has not."
+    if objective.is_sparse and not solver.takes_sparse:
+        return f"{name} needs dense features, but X is sparse."
+    if len(objective.shares) > 1 and not solver.takes_shares:
+        return f"{name} needs all data in one share, but there are {len(objective.shares)}."
+    return ""
+
+
+def _show(loss: object) -> str:
+    """Return the name of a loss, with the parameters that are not as by default."""
+    fields = dataclasses.fields(loss) if dataclasses.is_dataclass(loss) else ()
+    values = {f.name: getattr(loss, f.name) for f in fields if f.init}
+    changed = [
+        f"{f.name}={values[f.name]!r}" for f in fields if repr(f.default) != repr(values[f.name])
+    ]
+    name = type(loss).__name__
+    return f"{name}({', '.join(changed)})" if changed else name
 
 
 def minimize(
     objective: Objective,
     start: Floats | None = None,
     *,
-    solver: Solver = "auto",
-    step: Step = "newton",
+    solver: SolverName = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
     callback: Callback | None = None,
+    **options: Any,
 ) -> Solution:
     """Minimise an objective.
 
@@ -79,31 +148,32 @@ def minimize(
         First weights; 0 by default.
     solver : {"auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"}
         How; see :func:`choose_solver` for ``"auto"``.
-    step : {"newton", "range", "thesis"}
-        For coordinate descent and feature induction.
     tol, max_iter : optional
-        When to stop; by default what suits the solver.
+        When to stop; by default what ``SOLVERS`` says.
     callback : callable, optional
         Called with :class:`Progress` after each iteration.
+    **options
+        Parameters of one solver, such as ``step``; the other solvers do without.
     """
     name = choose_solver(objective) if solver == "auto" else solver
-    if name not in _DEFAULTS:
+    if name not in SOLVERS:
         raise ValueError(
-            f"solver must be 'auto', {', '.join(map(repr, _DEFAULTS))}, but is {name!r}."
+            f"solver must be 'auto', {', '.join(map(repr, SOLVERS))}, but is {name!r}."
         )
-    default_tol, default_max_iter = _DEFAULTS[name]
-    tol = default_tol if tol is None else tol
-    max_iter = default_max_iter if max_iter is None else max_iter
-    w = np.zeros(objective.n_features) if start is None else start
-    solve: Any = {
-        "prox_newton": prox_newton,
-        "coordinate_descent": partial(coordinate_descent, step=step),
-        "feature_induction": partial(feature_induction, step=step),
-        "bundle": bundle,
-        "lbfgs": lbfgs,
-    }[name]
+    chosen = SOLVERS[name]
+    for option in options:
+        if not any(option in other.options for other in SOLVERS.values()):
+            raise TypeError(f"no solver has a parameter {option!r}.")
+    if problem := why_not(name, objective):
+        raise TypeError(f"{problem} Use solver='auto'.")
     # The products with X are ours. What is left to BLAS is small, and its threads wait for each
     # other by spinning, which takes a hundred times as long when other processes want the cores.
     with one_blas_thread():
-        found: Solution = solve(objective, w, tol=tol, max_iter=max_iter, callback=callback)
-    return found
+        return chosen.function(
+            objective,
+            np.zeros(objective.n_features) if start is None else start,
+            tol=chosen.tol if tol is None else tol,
+            max_iter=chosen.max_iter if max_iter is None else max_iter,
+            callback=callback,
+            **{option: options[option] for option in options if option in chosen.options},
+        )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
-from rankwright.data.splits import shuffled_queries
 from rankwright.data.validation import Floats
 from rankwright.penalties import ElasticNet
-from rankwright.solvers.hessian import hessian
-from rankwright.solvers.solution import Callback, Objective, Progress, Solution
+from rankwright.solvers.objective import Objective
+from rankwright.solvers.shares import Scores
+from rankwright.solvers.solution import Callback, Progress, Solution
 
 # Documents, per feature, whose Hessian is near enough: to begin with, and then to converge with.
 _FEW, _MANY = 100, 256
@@ -21,8 +19,8 @@ def prox_newton(
     objective: Objective,
     start: Floats,
     *,
-    tol: float = 1e-6,
-    max_iter: int = 100,
+    tol: float,
+    max_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
     r"""Minimise by Newton steps on the loss, the penalty kept as it is.
@@ -43,7 +41,8 @@ def prox_newton(
     Parameters
     ----------
     objective : Objective
-        What to minimise; its loss must be Domination, ListNet or XENDCG, its X dense.
+        What to minimise; its loss must have a ``hessian``, as Domination, ListNet and XENDCG have,
+        and its X be dense.
     start : ndarray of shape (n_features,)
         First weights.
     tol : float
@@ -93,34 +92,18 @@ class _Curvature:
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
-        self.order = shuffled_queries(objective.groups, 0)
-        ends = np.cumsum(objective.groups.sizes[self.order])
-        n_rows = len(objective.y)
-        self.sizes = [
-            len(self.order)
-            if factor * objective.n_features >= n_rows
-            else int(np.searchsorted(ends, factor * objective.n_features)) + 1
-            for factor in (_FEW, _MANY)
-        ]
         self.stage = 0  # index of the sample in use
         self.uses = 0  # of this stage
         self.violations: list[float] = []
         self.B: Floats | None = None
-        self._take(self.sizes[0])
+        self.sample = objective.sample(_FEW * objective.n_features)
 
-    def _take(self, n_queries: int) -> None:
-        objective = self.objective
-        self.exact = n_queries == len(self.order)
-        queries = np.sort(self.order[:n_queries])
-        self.n_queries = max(n_queries, 1)
-        if self.exact:
-            self.rows: Any = slice(None)
-            self.loss, self.X = objective.prepared, objective.X
-        else:
-            rows, self.loss = objective.part(queries)
-            self.rows, self.X = rows, objective.X[rows]
+    @property
+    def exact(self) -> bool:
+        """Whether B is the Hessian itself."""
+        return self.sample.is_all
 
-    def at(self, scores: Floats, violation: float) -> Floats:
+    def at(self, scores: Scores, violation: float) -> Floats:
         """Return B at the current scores."""
         self.violations.append(violation)
         if self.stage == 0 and self.uses == 3:
@@ -128,8 +111,7 @@ class _Curvature:
         recent = self.violations[-4:]
         slow = len(recent) == 4 and recent[-1] > recent[0] / 4
         if self.B is None or self.exact or (self.stage == 0 and self.uses < 3) or slow:
-            H = hessian(self.X, self.loss, scores[self.rows])
-            self.B = H / self.n_queries
+            self.B = self.sample.hessian(scores)
             if slow:
                 self.violations.clear()
         self.uses += 1
@@ -140,7 +122,7 @@ class _Curvature:
         if self.exact or self.stage == 1:
             return False
         self.stage, self.uses, self.B = 1, 0, None
-        self._take(self.sizes[1])
+        self.sample = self.objective.sample(_MANY * self.objective.n_features)
         return True
 
     def update(self, moved: Floats, change: Floats) -> None:
@@ -157,11 +139,11 @@ class _Curvature:
 def _line_search(
     objective: Objective,
     w: Floats,
-    scores: Floats,
+    scores: Scores,
     gradient: Floats,
     direction: Floats,
     value: float,
-) -> tuple[Floats, Floats, float, Floats] | None:
+) -> tuple[Floats, Scores, float, Scores] | None:
     """Return new weights, scores, objective and slope; None if nothing is left to gain."""
     penalty = objective.penalty
     along = objective.scores(direction)
@@ -182,36 +164,34 @@ def _line_search(
 
 
 def _newton_direction(w: Floats, gradient: Floats, H: Floats, penalty: ElasticNet) -> Floats:
-    diagonal = np.diag(H) + penalty.l2
+    diagonal = np.diag(H) + penalty.convexity
     # Rounding must not make a direction of no curvature a direction of negative curvature.
     floor = 1e-7 * max(float(diagonal.max(initial=0.0)), 1e-300)
     system = H + np.diag(
-        np.full(len(w), penalty.l2) + np.where(diagonal < floor, floor, 1e-9 * diagonal)
+        np.full(len(w), penalty.convexity) + np.where(diagonal < floor, floor, 1e-9 * diagonal)
     )
-    if penalty.l1 == 0:
-        total = gradient + penalty.l2 * w
+    slope = gradient + penalty.smooth(w)[1]
+    if penalty.kink == 0:
         try:
             factor = scipy.linalg.cho_factor(system)
-            return np.asarray(-scipy.linalg.cho_solve(factor, total), dtype=np.float64)
+            return np.asarray(-scipy.linalg.cho_solve(factor, slope), dtype=np.float64)
         except scipy.linalg.LinAlgError:
             system[np.diag_indices_from(system)] += floor
-            return np.asarray(-np.linalg.lstsq(system, total)[0], dtype=np.float64)
-    return _coordinate_direction(w, gradient, system, penalty)
+            return np.asarray(-np.linalg.lstsq(system, slope)[0], dtype=np.float64)
+    return _coordinate_direction(w, slope, system, penalty)
 
 
 def _coordinate_direction(
-    w: Floats, gradient: Floats, system: Floats, penalty: ElasticNet, max_sweeps: int = 200
+    w: Floats, slope: Floats, system: Floats, penalty: ElasticNet, max_sweeps: int = 200
 ) -> Floats:
-    """Minimise the quadratic model with l1 by coordinate descent; ``system`` contains l2."""
-    d = np.zeros_like(w)
-    slope = gradient + penalty.l2 * w  # of the smooth part at w + d
+    """Minimise the quadratic model plus a kink by coordinate descent; ``slope`` is that at w."""
+    d, slope = np.zeros_like(w), slope.copy()
     diagonal = np.diag(system)
     for _ in range(max_sweeps):
         largest = 0.0
         for j in range(len(w)):
             target = w[j] + d[j] - slope[j] / diagonal[j]
-            threshold = penalty.l1 / diagonal[j]
-            new = np.sign(target) * max(abs(target) - threshold, 0.0) - w[j]
+            new = penalty.shrink(target, diagonal[j]) - w[j]
             change = new - d[j]
             if change != 0:
                 d[j] = new

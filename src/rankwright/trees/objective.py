@@ -12,8 +12,8 @@ from rankwright.data.groups import Groups
 from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
+from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.names import LOSSES
-from rankwright.losses.softmax import Newton
 from rankwright.threads import n_threads
 
 Terms: TypeAlias = Callable[[Floats, int], tuple[Any, Any]]  # (scores, iteration) -> grad, hess

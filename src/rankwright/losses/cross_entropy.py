@@ -1,0 +1,126 @@
+"""Cross entropy with given targets: its value, Hessian, conjugate, and terms for descent."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.losses.blocks import blocks
+from rankwright.losses.loss import sum_by_query
+
+Newton = Literal["plain", "exact", "neumann"]
+
+
+class PreparedSoftmax:
+    r"""Cross entropy with given targets, :math:`\log(\epsilon + \sum_i e^{s_i}) - \phi \cdot s`."""
+
+    def __init__(
+        self,
+        phi: Floats,
+        groups: Groups,
+        weights: Floats,
+        eps: float,
+        newton: Newton,
+        threads: int,
+    ) -> None:
+        self.phi, self.groups, self.weights = phi, groups, weights
+        self.eps, self.newton, self.threads = eps, newton, threads
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the value of each query and the gradient."""
+        return _kernels.softmax_cross_entropy(
+            scores, self.phi, self.weights, self.eps, self.groups.indptr, self.threads
+        )
+
+    def weighted(self, doc_weights: Floats | None) -> PreparedSoftmax:
+        r"""Return :math:`-\sum_i w_i \phi_i \log \rho_i`.
+
+        With :math:`W = \sum_i w_i \phi_i` that is W times the cross entropy of the targets
+        :math:`w_i \phi_i / W`.
+        """
+        if doc_weights is None:
+            return self
+        raw = doc_weights * self.phi
+        total = sum_by_query(raw, self.groups)
+        of_row = np.repeat(total, self.groups.sizes)
+        phi = np.divide(raw, of_row, out=np.zeros_like(raw), where=of_row > 0)
+        return cross_entropy(
+            phi, self.groups, self.weights * total, self.eps, self.newton, self.threads
+        )
+
+    def probabilities(self, scores: Floats) -> Floats:
+        r"""Return :math:`\rho`."""
+        return _kernels.softmax(scores, self.eps, self.groups.indptr, self.threads)
+
+    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
+        """Return the pair that a tree learner fits, by the ``newton`` rule; targets stay."""
+        return _kernels.softmax_terms(
+            scores,
+            self.phi,
+            self.weights,
+            self.eps,
+            self.newton,
+            self.groups.indptr,
+            self.threads,
+        )
+
+    def hessian(self, X: NDArray[Any], scores: Floats) -> Floats:
+        r"""Sum :math:`X_q^\top (\mathrm{diag}\,\rho - \rho \rho^\top) X_q`, weighted.
+
+        That is the weighted covariance of the documents of each query; taken of centred features,
+        it loses no digits to large means. (With eps, :math:`\rho` adds up to less than 1, and what
+        is missing stands for a document without features.)
+        """
+        has_rows = self.groups.sizes > 0
+        indptr = np.append(self.groups.indptr[:-1][has_rows], self.groups.n_rows)
+        sizes_of = self.groups.sizes[has_rows]
+        without_target = np.add.reduceat(self.phi, indptr[:-1]) == 0
+        weights = np.where(without_target, 0.0, self.weights[has_rows])
+        rho = self.probabilities(scores)
+        diagonal = np.repeat(weights, sizes_of) * rho
+        total = np.zeros((X.shape[1], X.shape[1]))
+        for rows, queries, starts in blocks(indptr):
+            block = X[rows]
+            means = np.add.reduceat(block * rho[rows, None].astype(X.dtype), starts, axis=0)
+            if self.eps > 0:
+                mass = np.add.reduceat(rho[rows], starts)
+                missing = (weights[queries] * (1 - mass))[:, None].astype(X.dtype)
+                total += means.T @ (means * missing)
+            block = block - np.repeat(means, sizes_of[queries], axis=0)
+            total += block.T @ (block * diagonal[rows, None].astype(X.dtype))
+        return total
+
+
+class LogSumExp(PreparedSoftmax):
+    """The same without eps: a log-sum-exp term for each query, of which more is known."""
+
+    def conjugate(self, scores: Floats, grad: Floats, c: float) -> float:
+        r"""Return the sum of the queries' conjugates at c times the gradient.
+
+        With p the softmax, :math:`c (p - \phi) = p' - \phi` for :math:`p' = c p + (1 - c) \phi`,
+        where the conjugate is the negative entropy of :math:`p'`.
+        """
+        weight = np.repeat(self.weights, self.groups.sizes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mixed = np.where(weight > 0, self.phi + c * grad / weight, 0.0)
+            terms = np.where(mixed > 0, mixed * np.log(mixed), 0.0)
+        return float((weight * terms).sum())
+
+    def descent_spec(self, n_queries: int) -> _kernels.SoftmaxSpec:
+        """Return targets and weights for coordinate descent; one without a target has loss 0."""
+        target = sum_by_query(self.phi, self.groups)
+        weights = np.where(target > 0, self.weights, 0.0) / n_queries
+        return _kernels.SoftmaxSpec(self.groups.indptr, self.phi, weights)
+
+
+def cross_entropy(
+    phi: Floats, groups: Groups, weights: Floats, eps: float, newton: Newton, threads: int
+) -> PreparedSoftmax:
+    """Return the cross entropy with given targets, each query times its weight."""
+    kind = PreparedSoftmax if eps > 0 else LogSumExp
+    return kind(phi, groups, weights, eps, newton, threads)

@@ -1,0 +1,200 @@
+"""The objective that all solvers minimise."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from rankwright.data.streams import stream_keys
+from rankwright.data.validation import Floats
+from rankwright.losses.loss import Loss
+from rankwright.penalties import ElasticNet
+from rankwright.solvers.shares import Scores, Share, ShareLoss
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Objective:
+    r"""The mean over queries of a loss of :math:`Xw`, plus a penalty.
+
+    .. math::
+        F(w) = \frac{1}{Q} \sum_q L_q(X_q w) + a_1 \|w\|_1 + \tfrac{a_2}{2} \|w\|^2
+
+    The queries may come in several shares. The loss is summed exactly, so that it does not depend
+    on how they are shared out; gradients are added in the order of the shares.
+
+    Parameters
+    ----------
+    shares : sequence of Share
+        The data, at least one share.
+    loss : Loss
+        The loss; its own ``prepare``, or ``value_and_grad`` of a loss that has nothing else.
+    penalty : ElasticNet
+        The penalty.
+    """
+
+    def __init__(self, shares: Sequence[Share], loss: Loss, penalty: ElasticNet) -> None:
+        self.loss, self.penalty = loss, penalty
+        self.shares = [share.prepare(loss) for share in shares]
+        self.n_queries = max(sum(share.groups.n_queries for share in shares), 1)
+        self.n_features = self.shares[0].n_features
+
+    def with_penalty(self, penalty: ElasticNet) -> Objective:
+        """Return the same with another penalty; nothing is prepared again."""
+        other = copy.copy(self)
+        other.penalty = penalty
+        return other
+
+    # ---- what there is ----
+
+    def offers(self, name: str) -> bool:
+        """Whether the prepared loss has a method, such as ``hessian``."""
+        return all(hasattr(share.prepared, name) for share in self.shares)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether features are sparse."""
+        return any(share.is_sparse for share in self.shares)
+
+    @property
+    def has_slow_hessian(self) -> bool:
+        """Whether the loss says so."""
+        return any(getattr(share.prepared, "slow_hessian", False) for share in self.shares)
+
+    @property
+    def whole(self) -> ShareLoss:
+        """The only share, for solvers that need columns of all documents."""
+        (share,) = self.shares
+        return share
+
+    # ---- value and derivatives ----
+
+    def scores(self, w: Floats) -> Scores:
+        """Return :math:`Xw`."""
+        return Scores([share.scores(w) for share in self.shares])
+
+    def scores_at_zero(self) -> Scores:
+        """Return the scores of weights 0."""
+        return Scores([share.zeros() for share in self.shares])
+
+    def loss_and_slope(self, scores: Scores) -> tuple[float, Scores]:
+        """Return the mean loss and its gradient by scores."""
+        found = [s.values_and_grad(part) for s, part in self._with(scores)]
+        total = math.fsum(itertools.chain.from_iterable(values.tolist() for values, _ in found))
+        return total / self.n_queries, Scores([grad / self.n_queries for _, grad in found])
+
+    def gradient(self, slope: Scores) -> Floats:
+        r"""Return :math:`X^\top` times a gradient by scores."""
+        return reduce(add, (share.gradient(part) for share, part in self._with(slope)))
+
+    def sample(self, n_docs: int) -> Sample:
+        """Return queries with about ``n_docs`` documents, chosen by their ids only."""
+        sizes = [share.groups.sizes for share in self.shares]
+        keys = np.concatenate([stream_keys(share.groups, 0) for share in self.shares])
+        order = np.argsort(keys, kind="stable")
+        ends = np.cumsum(np.concatenate(sizes)[order])
+        if len(ends) == 0 or n_docs >= ends[-1]:
+            return Sample(self, None)
+        chosen = np.zeros(len(order), dtype=bool)
+        chosen[order[: int(np.searchsorted(ends, n_docs)) + 1]] = True
+        if chosen.all():
+            return Sample(self, None)
+        cuts = np.cumsum([len(own) for own in sizes])[:-1]
+        return Sample(self, [np.flatnonzero(own) for own in np.split(chosen, cuts)])
+
+    def _with(self, scores: Scores) -> zip[tuple[ShareLoss, Floats]]:
+        return zip(self.shares, scores.parts, strict=True)
+
+    # ---- how near the optimum is ----
+
+    def enough(self, tol: float) -> float:
+        """Return the violation at which to stop.
+
+        It is ``tol`` times the loss's largest derivative at weights 0, but never less than what
+        rounding leaves of a derivative that is 0. (The l1 penalty is left out: near the weight from
+        which on it allows no feature, next to nothing of the derivatives remains.)
+        """
+        loss, slope = self.loss_and_slope(self.scores_at_zero())
+        steepest = float(np.abs(self.gradient(slope)).max(initial=0.0))
+        largest = max(share.largest_feature() for share in self.shares)
+        slopes = sum(float(np.abs(part).sum()) for part in slope.parts)
+        return max(tol * steepest, 4 * _EPS * largest * (loss + slopes))
+
+    def violation_at_zero(self) -> float:
+        """Return the largest violation of the optimality conditions at weights 0."""
+        _, slope = self.loss_and_slope(self.scores_at_zero())
+        zero = np.zeros(self.n_features)
+        return float(self.penalty.violation(zero, self.gradient(slope)).max(initial=0.0))
+
+    def gap(self, w: Floats, gradient: Floats) -> float:
+        r"""Return a bound on :math:`F(w) - \min F`, infinite where none is known.
+
+        With a strongly convex penalty, :math:`\Omega - \tfrac{a_2}{2} \|w\|^2` convex, the squared
+        length of the smallest subgradient of F over :math:`2 a_2` is a bound. Where the loss has a
+        conjugate there is a dual point as well, whatever the penalty.
+        """
+        scores = self.scores(w)
+        loss, slope = self.loss_and_slope(scores)
+        value = loss + self.penalty.value(w)
+        # What rounding leaves of a difference of equal numbers.
+        bound = max(value - self._lower_bound(scores, slope, gradient), 4 * _EPS * value)
+        if self.penalty.convexity > 0:
+            violation = self.penalty.violation(w, gradient)
+            bound = min(bound, float(np.square(violation).sum() / (2 * self.penalty.convexity)))
+        return float(bound)
+
+    def _lower_bound(self, scores: Scores, slope: Scores, gradient: Floats) -> float:
+        r"""Return a lower bound on the minimum of the objective; -inf where none is known.
+
+        With L the sum of the losses and :math:`\Omega` the penalty, every vector :math:`\theta` of
+        score space gives one (Fenchel),
+
+        .. math::
+            \min_w \; \tfrac{1}{Q} L(Xw) + \Omega(w) \;\ge\;
+            -\tfrac{1}{Q} L^*(\theta) - \Omega^*(-\tfrac{1}{Q} X^\top \theta).
+
+        Here :math:`\theta = c \nabla L(s)` with :math:`0 \le c \le 1`, small enough that
+        :math:`\Omega^*` is finite.
+        """
+        if not self.offers("conjugate"):
+            return -math.inf
+        c, at_weights = self.penalty.conjugate(gradient)
+        conjugate = sum(
+            share.conjugate(s, g, c, self.n_queries)
+            for share, s, g in zip(self.shares, scores.parts, slope.parts, strict=True)
+        )
+        return -conjugate / self.n_queries - at_weights
+
+
+class Sample:
+    """Queries of an objective whose Hessian stands for that of all.
+
+    Parameters
+    ----------
+    objective : Objective
+        Whose queries they are.
+    queries : list of ndarray, optional
+        Positions of queries, for each share; None is all of them.
+    """
+
+    def __init__(self, objective: Objective, queries: list[Any] | None) -> None:
+        self.is_all = queries is None
+        self.parts: list[tuple[int, Any, ShareLoss]] = []  # position, rows, loss on them
+        for i, share in enumerate(objective.shares):
+            if queries is None:
+                self.parts.append((i, slice(None), share))
+            elif len(queries[i]):
+                self.parts.append((i, *share.some(queries[i])))
+        self.n_queries = max(sum(share.groups.n_queries for _, _, share in self.parts), 1)
+
+    def hessian(self, scores: Scores) -> Floats:
+        """Return the Hessian of their mean loss by weights, given the scores of all."""
+        found = (share.hessian(scores.parts[i][rows]) for i, rows, share in self.parts)
+        return reduce(add, found) / self.n_queries

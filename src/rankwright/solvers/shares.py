@@ -1,0 +1,153 @@
+"""Data in shares of whole queries, and a loss on one of them.
+
+Solvers know neither how many shares there are nor where they lie. What a loss computes of a share
+is the business of :class:`ShareLoss`; what is added up, in the order of the shares, that of the
+objective.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.products import multiply, multiply_transposed
+from rankwright.data.validation import Floats, Matrix
+from rankwright.losses.loss import Loss
+from rankwright.losses.prepared import Prepared, WithConjugate, WithHessian, shift_of
+from rankwright.threads import n_threads
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Documents of some whole queries.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (n_docs, n_features)
+        Features.
+    y : ndarray of shape (n_docs,)
+        Labels.
+    groups : Groups
+        Row ranges of the queries.
+    n_jobs : int, optional
+        Threads.
+    """
+
+    X: Matrix
+    y: Floats
+    groups: Groups
+    n_jobs: int | None = None
+
+    def prepare(self, loss: Loss) -> ShareLoss:
+        """Return a loss on these documents."""
+        return ShareLoss(self, loss)
+
+
+class Scores:
+    """One number for each document, share by share: scores, or gradients by them.
+
+    They can be added, subtracted and scaled; what is inside is for the shares.
+    """
+
+    __array_ufunc__ = None  # a numpy number times scores is our product
+
+    def __init__(self, parts: Sequence[Floats]) -> None:
+        self.parts = list(parts)
+
+    def __add__(self, other: Scores) -> Scores:
+        return self._with(other, operator.add)
+
+    def __sub__(self, other: Scores) -> Scores:
+        return self._with(other, operator.sub)
+
+    def __rmul__(self, factor: float) -> Scores:
+        return Scores([factor * part for part in self.parts])
+
+    def _with(self, other: Scores, combine: Callable[[Any, Any], Any]) -> Scores:
+        return Scores([combine(a, b) for a, b in zip(self.parts, other.parts, strict=True)])
+
+
+class ShareLoss:
+    """A loss on one share."""
+
+    def __init__(self, share: Share, loss: Loss) -> None:
+        self.X, self.y, self.groups, self.loss = share.X, share.y, share.groups, loss
+        self.threads = n_threads(share.n_jobs)
+        self.prepared: Prepared = (
+            loss.prepare(share.y, share.groups, n_jobs=self.threads)
+            if hasattr(loss, "prepare")
+            else _Plain(loss, share.y, share.groups)
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of weights."""
+        return int(self.X.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the features are."""
+        return bool(sp.issparse(self.X))
+
+    def largest_feature(self) -> float:
+        """Return about the largest value of a feature, from a sample of them."""
+        some = self.X.data if self.is_sparse else self.X
+        some = some[:: max(len(some) // 4096, 1)]
+        return float(max(some.max(initial=0.0), -some.min(initial=0.0)))
+
+    def some(self, queries: Ints) -> tuple[Ints, ShareLoss]:
+        """Return the rows of some queries, and the loss on them."""
+        rows = self.groups.rows_of(queries)
+        offsets = np.append(0, np.cumsum(self.groups.sizes[queries]))
+        groups = Groups(offsets, self.groups.names[queries])
+        return rows, Share(self.X[rows], self.y[rows], groups, self.threads).prepare(self.loss)
+
+    def zeros(self) -> Floats:
+        """Return the scores at weights 0."""
+        return np.zeros(len(self.y))
+
+    def scores(self, w: Floats) -> Floats:
+        """Return :math:`Xw`."""
+        return multiply(self.X, w, self.threads)
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the loss of each query, and the gradient of their sum by scores."""
+        return self.prepared.values_and_grad(scores)
+
+    def gradient(self, slope: Floats) -> Floats:
+        r"""Return :math:`X^\top` times a gradient by scores."""
+        return multiply_transposed(self.X, slope, self.threads)
+
+    def hessian(self, scores: Floats) -> Floats:
+        """Return the Hessian of the sum over queries by weights."""
+        assert isinstance(self.prepared, WithHessian)
+        return self.prepared.hessian(self.X, scores)
+
+    def conjugate(self, scores: Floats, slope: Floats, c: float, n_queries: int) -> float:
+        r"""Return :math:`L^*(c \nabla L)` or more; ``slope`` is the gradient over ``n_queries``.
+
+        If L(s) = M(s - t), then :math:`L^*(\theta) = M^*(\theta) + \theta \cdot t`.
+        """
+        assert isinstance(self.prepared, WithConjugate)
+        value = self.prepared.conjugate(scores, slope * n_queries, c)
+        shift = shift_of(self.prepared)
+        if shift is not None:
+            value += n_queries * c * float((slope * shift).sum())
+        return value
+
+
+class _Plain:
+    """A loss that has ``value_and_grad`` and nothing else, as a prepared one."""
+
+    def __init__(self, loss: Loss, y: Floats, groups: Groups) -> None:
+        self.loss, self.y, self.groups = loss, y, groups
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        value, grad = self.loss.value_and_grad(scores, self.y, self.groups)
+        return np.array([value]), np.asarray(grad, dtype=np.float64)
