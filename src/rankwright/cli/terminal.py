@@ -19,6 +19,10 @@ DataFile = Annotated[
 ]
 Label = Annotated[str, typer.Option(help="Label column of .parquet and .csv files.")]
 Qid = Annotated[str, typer.Option(help="Query id column of .parquet and .csv files.")]
+Params = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", help="NAME=VALUE: a parameter of the model; repeatable."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
 

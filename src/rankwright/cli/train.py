@@ -16,6 +16,7 @@ from rankwright.cli.terminal import (
     Jobs,
     Json,
     Label,
+    Params,
     Qid,
     doing,
     print_table,
@@ -23,45 +24,49 @@ from rankwright.cli.terminal import (
 )
 from rankwright.models import MODELS, make_model
 
+Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")]
+LossName = Annotated[str | None, typer.Option(help="xendcg, listnet, domination, slam, ...")]
+Penalty = Annotated[
+    str | None, typer.Option(help="Penalty on the weights: l1, l2, elasticnet or none.")
+]
+Alpha = Annotated[
+    str | None, typer.Option(help="Weight of the penalty; 'auto' chooses by query folds.")
+]
+Standardize = Annotated[
+    bool | None,
+    typer.Option(
+        "--standardize/--no-standardize", help="Divide features by their standard deviations."
+    ),
+]
+Valid = Annotated[
+    str | None,
+    typer.Option(help="Data file of validation queries; boosted trees are cut where best."),
+]
+Stream = Annotated[
+    bool, typer.Option("--stream", help="Learn piece by piece from LETOR text of any size.")
+]
+CheckpointEvery = Annotated[
+    int | None, typer.Option(help="With --stream: queries between checkpoints; 0 for none.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="With --stream: resume from the last checkpoint.")
+]
+
 
 def train(
     data: DataFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write (*.rw).")],
-    model: Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")] = "linear",
-    loss: Annotated[str | None, typer.Option(help="xendcg, listnet, domination, slam, ...")] = None,
-    penalty: Annotated[
-        str | None, typer.Option(help="Penalty on the weights: l1, l2, elasticnet or none.")
-    ] = None,
-    alpha: Annotated[
-        str | None, typer.Option(help="Weight of the penalty; 'auto' chooses by query folds.")
-    ] = None,
+    model: Model = "linear",
+    loss: LossName = None,
+    penalty: Penalty = None,
+    alpha: Alpha = None,
     l1_ratio: Annotated[float | None, typer.Option(help="Share of l1 in elasticnet.")] = None,
-    standardize: Annotated[
-        bool | None,
-        typer.Option(
-            "--standardize/--no-standardize",
-            help="Divide features by their standard deviations.",
-        ),
-    ] = None,
-    valid: Annotated[
-        str | None,
-        typer.Option(help="Data file of validation queries; boosted trees are cut where best."),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", help="NAME=VALUE: any parameter of the model; repeatable."),
-    ] = None,
-    stream: Annotated[
-        bool,
-        typer.Option("--stream", help="Learn piece by piece from LETOR text of any size."),
-    ] = False,
-    checkpoint_every: Annotated[
-        int | None,
-        typer.Option(help="With --stream: queries between checkpoints; 0 for none."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="With --stream: resume from the last checkpoint.")
-    ] = False,
+    standardize: Standardize = None,
+    valid: Valid = None,
+    param: Params = None,
+    stream: Stream = False,
+    checkpoint_every: CheckpointEvery = None,
+    resume: Resume = False,
     label: Label = "label",
     qid: Qid = "qid",
     as_json: Json = False,
