@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,15 @@ def _files(*patterns: str) -> Callable[[Path], Result]:
     return read
 
 
+def _reproduced(folder: Path) -> Result:
+    """Return figures, results and what was computed, but for the time it took."""
+    found = _files("papers/**/*.svg", "papers/cache/*.json")(folder)
+    for path in sorted(folder.glob("papers/prank/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found[path.name] = {key: value for key, value in record.items() if key != "seconds"}
+    return found
+
+
 COMMANDS = {
     "train": Command("train data.txt --loss listnet -o model.rw", _files("model.rw")),
     "convert": Command("convert data.txt data.csv", _files("data.csv")),
@@ -60,4 +70,5 @@ COMMANDS = {
         "--resume -o model.rw",
         _files("model.rw"),
     ),
+    "reproduce": Command("reproduce prank --figure 2 --out papers", _reproduced),
 }
