@@ -157,6 +157,15 @@ def test_closed_streams(data: Path, tmp_path: Path) -> None:
     assert shell(f"$RW evaluate {data} {data.with_name('scores.txt')} >&-", tmp_path).stderr == b""
 
 
+def test_a_file_never_gets_what_is_printed(tmp_path: Path) -> None:
+    """It would have the number of a stream that is closed."""
+    code = "import os\nfrom rankwright.cli.standard import standard_streams\n"
+    code += "with standard_streams(), open('a', 'wb'):\n    os.write(1, b'x'); os.write(2, b'x')"
+    line = f'{sys.executable} -c "$CODE" <&- >&- 2>&-'
+    assert shell(line, tmp_path, CODE=code).returncode == 0
+    assert (tmp_path / "a").read_bytes() == b""
+
+
 @pytest.mark.parametrize(
     ("words", "unbuffered"),
     [("--help", ""), ("train DATA -o m.rw", ""), ("predict MODEL DATA", ""), ("info DATA", "1")],

@@ -134,6 +134,12 @@ def test_killed_again_and_again(data: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["model.rw", "whole.rw"]
 
 
+def test_what_a_killed_run_left_of_a_checkpoint_is_removed(data: Path, tmp_path: Path) -> None:
+    (tmp_path / ".model.rw.checkpoint.0123abcd.part").write_bytes(b"half")
+    assert run(data, "--stream", "--model", "prank", "-o", tmp_path / "model.rw").exit_code == 0
+    assert os.listdir(tmp_path) == ["model.rw"]
+
+
 def test_standard_input(data: Path, tmp_path: Path) -> None:
     arguments = ["train", "-", "--stream", "--model", "slam-perceptron", "-o"]
     content = data.read_bytes()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rankwright.data import disk
-from rankwright.data.writing import write_atomically
+from rankwright.data.writing import replace_folder, write_atomically
 from tests.soak.commands import COMMANDS
 from tests.soak.power import BrokenError, Cuts
 from tests.soak.recorder import Recorder
@@ -70,6 +70,23 @@ def test_what_a_cut_may_leave(tmp_path: Path) -> None:
     assert found(last - 1) == {("a", b"old"), ("a", b"new"), (".a.", b"new")}  # not yet the folder
     part = {content for k in range(last) for name, content in found(k) if name == ".a."}
     assert part == {b"", b"n", b"ne", b"new", b"\0", b"\0\0", b"\0\0\0"}
+
+
+def test_a_folder_is_never_seen_in_part(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("x", "y"):
+        (tmp_path / "a" / name).write_bytes(b"old")
+    recorder = Recorder(tmp_path)
+    with recorder.recording(), replace_folder(tmp_path / "a") as part:
+        for name in ("x", "y"):
+            (part / name).write_bytes(b"new")
+    whole = [{"a/x": content, "a/y": content} for content in (b"old", b"new")]
+    for k in range(len(recorder.operations) + 1):
+        for seed in range(30):
+            files = dict(recorder.cut(k, random.Random(seed)).files())
+            seen = {name: content for name, content in files.items() if name.startswith("a/")}
+            assert seen in [{}, *whole]
+    assert seen == whole[1]
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:

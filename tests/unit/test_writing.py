@@ -387,6 +387,27 @@ def test_a_folder_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_a_folder_whose_name_cannot_be_given_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path / "a", b"1")
+    original = disk.rename
+    calls = 0
+
+    def rename(old: str, new: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError(5, "Input/output error", old)
+        original(old, new)
+
+    monkeypatch.setattr(disk, "rename", rename)
+    with pytest.raises(DataError, match="/a: cannot be written: Input/output error"):
+        write_folder(tmp_path / "a", b"2")
+    assert (tmp_path / "a/x").read_bytes() == b"1"
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_a_folder_on_a_full_disk_names_itself(tmp_path: Path) -> None:
     full = OSError(28, "No space left on device", str(tmp_path / ".a.01234567.part/scores.npy"))
     with pytest.raises(DataError, match=r"/a: cannot be written: No space left on device\."):

@@ -133,9 +133,7 @@ def replace_folder(path: PathLike) -> Iterator[Path]:
         try:
             yield Path(part)
             _sync_tree(part)
-            if os.path.isdir(target):
-                disk.rename(target, _part_of(target))
-            disk.rename(part, target)
+            _exchange(part, target)
             disk.sync_folder(parent)
         except BaseException:
             disk.remove_folder(part)
@@ -293,6 +291,20 @@ def _compressed(file: disk.File, suffix: str, stack: contextlib.ExitStack) -> An
         compressor = zstandard.ZstdCompressor(level=6)
         return stack.enter_context(compressor.stream_writer(file, closefd=False))
     return file
+
+
+def _exchange(part: str, target: str) -> None:
+    """Give a folder its name; the one that had it is moved aside, and is a leftover then."""
+    if not os.path.isdir(target):
+        disk.rename(part, target)
+        return
+    aside = _part_of(target)
+    disk.rename(target, aside)
+    try:
+        disk.rename(part, target)
+    except BaseException:
+        disk.rename(aside, target)
+        raise
 
 
 def _sync_tree(folder: str) -> None:
