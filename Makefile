@@ -45,13 +45,21 @@ $(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
 	$(PEERS)/bin/python -m pip install -q dist/*.whl
 	touch $@
 
+# Atheris beside the tools of $(VENV); where it cannot be installed, fuzzing goes on without it.
+$(VENV)-fuzz/installed: $(VENV)/tools fuzz/requirements.txt
+	$(BIN)/python -m venv $(VENV)-fuzz
+	$(VENV)-fuzz/bin/python -m pip install -q -r fuzz/requirements.txt || true
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+		> $$($(VENV)-fuzz/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
+	touch $@
+
 # ---- everyday ----
 
 demo: $(VENV)/installed ## generate data, compare rankers, write the report, print its path
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/installed ## build sdist -> wheel, install it, test it from another directory
-	$(MAKE) --no-print-directory fuzz N=20000
+test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, test it from another directory
+	build/letor_fuzz fuzz/corpus/letor 20000
 	mkdir -p build/elsewhere
 	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) -n auto --dist worksteal \
 		--durations=10 --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=term \
@@ -110,10 +118,10 @@ reproduce: $(VENV)/installed ## the papers' tables and figures (SCALE=quick|full
 	$(BIN)/rankwright reproduce all --scale $(SCALE) --out docs/papers/results $(if $(DATA),--data $(DATA))
 	$(BIN)/python docs/reproduced.py
 
-fuzz: build/letor_fuzz ## N inputs to the parser under ASan and UBSan (N=1000000)
-	build/letor_fuzz fuzz/corpus $(N)
+fuzz: $(VENV)-fuzz/installed ## coverage-guided inputs to every reader of files (TARGET=letor|model|..., N=1000000)
+	scripts/fuzz.sh $(N) $(TARGET)
 
-build/letor_fuzz: fuzz/letor_fuzz.cpp cpp/letor_parser.hpp cpp/letor_writer.hpp cpp/decimal.hpp cpp/parallel.hpp
+build/letor_fuzz: fuzz/letor_fuzz.cpp $(wildcard cpp/letor_*.hpp) cpp/decimal.hpp cpp/parallel.hpp
 	mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Icpp $< -o $@ -pthread
 

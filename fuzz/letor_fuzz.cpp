@@ -1,7 +1,10 @@
-// Feeds mutated LETOR text to the parser and the writer: letor_fuzz CORPUS_DIR N [SEED]
+// Feeds LETOR text to the parser and the writer.
 //
-// Build it with -fsanitize=address,undefined (or thread). Every input lies in a heap block of
-// exactly its size, so that any read behind the text is seen. What must hold for each:
+// Built with -fsanitize=fuzzer,address,undefined -DRANKWRIGHT_LIBFUZZER, which needs clang,
+// libFuzzer looks for inputs that reach new code. Built without it, with
+// -fsanitize=address,undefined or thread, it mutates on its own: letor_fuzz CORPUS_DIR N [SEED].
+// Every input lies in a heap block of exactly its size, so that any read behind the text is seen.
+// What must hold for each:
 //
 // - the outcome, fault or arrays, is the same bit for bit for every chunk size and thread count;
 // - a dense matrix holds what a sparse one holds;
@@ -20,6 +23,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -440,14 +444,6 @@ void check_input(std::string_view input, bool allow_nan, Random& random) {
     }
 }
 
-void check_input(const std::string& input, Random& random) {
-    current = input;
-    for (const bool allow_nan : {false, true}) {
-        check_input<float>(current, allow_nan, random);
-        check_input<double>(current, allow_nan, random);
-    }
-}
-
 std::vector<std::string> read_corpus(const char* folder) {
     std::vector<std::filesystem::path> paths;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -462,6 +458,34 @@ std::vector<std::string> read_corpus(const char* folder) {
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    current.assign(reinterpret_cast<const char*>(data), size);
+    Random random(std::hash<std::string>()(current));  // the same input is checked in the same way
+    for (const bool allow_nan : {false, true}) {
+        check_input<float>(current, allow_nan, random);
+        check_input<double>(current, allow_nan, random);
+    }
+    return 0;
+}
+
+#if defined(RANKWRIGHT_LIBFUZZER)
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+// Tokens and lines half of the time, bytes otherwise.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+    Random random(seed);
+    if (random.below(2)) return LLVMFuzzerMutate(data, size, most);
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    const std::string other = mutate(text, {text}, random);
+    size = std::min(other.size(), most);
+    std::copy_n(other.begin(), size, data);
+    return size;
+}
+
+#else
 
 int main(int n_arguments, char** arguments) {
     if (n_arguments < 3) {
@@ -480,17 +504,21 @@ int main(int n_arguments, char** arguments) {
     Random random(n_arguments > 3 ? std::strtoull(arguments[3], nullptr, 10) : 0);
     const auto start = std::chrono::steady_clock::now();
 
+    const auto check = [](const std::string& input) {
+        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+    };
     // First every seed, cut off at every position; then mutations of random seeds.
     std::size_t n = 0;
     for (const std::string& seed : corpus) {
         const std::size_t step = 1 + seed.size() / 512;
         for (std::size_t cut = 0; cut < seed.size() && n < n_inputs; cut += step, ++n) {
-            check_input(seed.substr(0, seed.size() - cut), random);
+            check(seed.substr(0, seed.size() - cut));
         }
     }
-    for (; n < n_inputs; ++n)
-        check_input(mutate(corpus[random.below(corpus.size())], corpus, random), random);
+    for (; n < n_inputs; ++n) check(mutate(corpus[random.below(corpus.size())], corpus, random));
 
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     std::printf("%zu inputs, 0 failures, %.1f seconds\n", n, seconds.count());
 }
+
+#endif

@@ -100,7 +100,7 @@ $fixed true 2>/dev/null || fixed=""
 must_report $fixed "$out/stress-thread" race
 $fixed "$out/stress-thread" "$([ "$short" ] && echo 30 || echo 500)" 0
 "$out/stress-undefined" 100 50
-$fixed "$out/letor-thread" fuzz/corpus "$([ "$short" ] && echo 1000 || echo 20000)"
+$fixed "$out/letor-thread" fuzz/corpus/letor "$([ "$short" ] && echo 1000 || echo 20000)"
 
 if [ ! "$short" ]; then
     echo "== the module: threads"

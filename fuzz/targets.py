@@ -1,0 +1,136 @@
+"""What is fuzzed: the readers of files that may come from strangers, or from a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import rankwright as rw
+from fuzz import mutators
+from rankwright.comparison import read_lineup
+from rankwright.data.dataset import Dataset
+from rankwright.data.scores import read_scores
+from rankwright.exceptions import DataError
+from rankwright.trees import model_text
+from rankwright.trees.engine import load_booster
+
+_THREE = Dataset(np.eye(3), [0, 1, 2], [1, 1, 1])
+_WIDEST = 10_000  # features of a model that is asked for scores
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader.
+
+    Attributes
+    ----------
+    read : callable
+        Reads a file. What it refuses is a DataError; any other error is a finding.
+    suffix : str
+        Of the file.
+    mutate : callable
+        Returns another input of the same structure.
+    """
+
+    read: Callable[[Path], None]
+    suffix: str
+    mutate: mutators.Mutator
+
+
+class BrokenRuleError(Exception):
+    """What a reader must not do."""
+
+
+def require(holds: bool, rule: str) -> None:
+    """Raise unless a rule holds."""
+    if not holds:
+        raise BrokenRuleError(rule)
+
+
+def check(target: Target, path: Path, data: bytes) -> bool:
+    """Tell whether an input is accepted; raise what is neither that nor a clean refusal."""
+    path.write_bytes(data)
+    try:
+        target.read(path)
+    except DataError as error:
+        require("\n" not in str(error), f"a message has one line, but is {error}")
+        return False
+    return True
+
+
+def _model(path: Path) -> None:
+    model = rw.load(path)
+    if model.n_features_in_ > _WIDEST:
+        return
+    try:
+        model.predict(np.ones((2, model.n_features_in_)))
+    except ValueError as error:  # scores may overflow: that is for the one who asks for them
+        require("\n" not in str(error), f"a message has one line, but is {error}")
+
+
+def _trees(path: Path) -> None:
+    text = path.read_bytes().decode("latin-1")
+    n_features = text.partition("\nfeature_infos=")[2].partition("\n")[0].count(" ") + 1
+    n_trees = model_text.check(text, n_features)
+    booster = load_booster(text)
+    require(booster.num_trees() == n_trees, "LightGBM reads the trees that were checked")
+    X = np.zeros((2, n_features))
+    for contributions in (False, True):
+        booster.predict(X, pred_contrib=contributions, num_threads=1)
+    booster.feature_importance("gain")
+
+
+def _csv(path: Path) -> None:
+    rw.read(path)
+
+
+def _stream(path: Path) -> None:
+    """Piece by piece, a file has the rows that it has when it is read whole."""
+    streamed: list[Any] | None = None
+    try:
+        pieces = rw.stream(path, 2, block_bytes=64, n_jobs=1)
+        streamed = [document for piece in pieces for document in _documents(piece)]
+    except DataError as error:
+        refusal = error
+    try:
+        whole = _documents(rw.read(path, n_jobs=1))
+    except DataError:
+        require(streamed is None, "what is refused whole is not streamed")
+        raise
+    if streamed is None:
+        require("adjacent" in str(refusal), "what is read whole is streamed")
+        raise refusal
+    require(sorted(streamed) == sorted(whole), "a stream has the same rows")
+
+
+def _documents(dataset: Dataset) -> list[Any]:
+    X = sp.csr_array(dataset.X)
+    X.eliminate_zeros()  # a piece may be dense, the whole sparse
+    X.sort_indices()
+    ends = zip(X.indptr, X.indptr[1:], strict=False)
+    features = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends]
+    return list(zip(map(str, dataset.qid), dataset.y.tolist(), features, strict=True))
+
+
+def _scores(path: Path) -> None:
+    read_scores(path, _THREE)
+
+
+def _lineup(path: Path) -> None:
+    for entry in read_lineup(path):
+        entry.describe()
+
+
+TARGETS = {
+    "model": Target(_model, ".rw", mutators.archive),
+    "trees": Target(_trees, ".txt", mutators.trees),
+    "csv": Target(_csv, ".csv", mutators.lines),
+    "stream": Target(_stream, ".txt", mutators.compressed),
+    "scores": Target(_scores, ".txt", mutators.compressed),
+    "lineup": Target(_lineup, ".toml", mutators.lines),
+}
