@@ -58,7 +58,7 @@ def _csv() -> Seeds:
 def _stream() -> Seeds:
     texts = {
         "plain": b"1 qid:1 1:0.5 3:2\n0 qid:1 2:1e3 # docid = D1\n2 qid:2 1:-1\n",
-        "text": b"# first\n\n0 qid:a 0:1\r\n1 qid:b 4:nan\n",
+        "text": b"# first\n\n0 qid:a 0:1\r\n1 qid:b 4:.5e1\n",
         "bare": b"1 1:1 2:2\n0 2:3\n",
         "again": b"1 qid:1 1:1\n0 qid:2 1:2\n0 qid:1 1:3\n",
     }
@@ -66,8 +66,9 @@ def _stream() -> Seeds:
         yield f"{name}.txt", text
         yield f"{name}.txt.gz", gzip.compress(text, mtime=0)
         yield f"{name}.txt.zst", zstandard.compress(text)
-    yield "two.txt.gz", gzip.compress(texts["plain"], mtime=0) * 2
-    yield "two.txt.zst", zstandard.compress(texts["plain"]) * 2
+    two = [texts["plain"], b"0 qid:3 2:7\n"]
+    yield "two.txt.gz", b"".join(gzip.compress(text, mtime=0) for text in two)
+    yield "two.txt.zst", b"".join(zstandard.compress(text) for text in two)
 
 
 def _scores() -> Seeds:

@@ -58,7 +58,7 @@ def check(target: Target, path: Path, data: bytes) -> bool:
     try:
         target.read(path)
     except DataError as error:
-        require("\n" not in str(error), f"a message has one line, but is {error}")
+        require(error.path == str(path), "a refusal names the file")
         return False
     return True
 
@@ -70,13 +70,16 @@ def _model(path: Path) -> None:
     try:
         model.predict(np.ones((2, model.n_features_in_)))
     except ValueError as error:  # scores may overflow: that is for the one who asks for them
-        require("\n" not in str(error), f"a message has one line, but is {error}")
+        require("\n" not in str(error), f"a message is one line, not {error}")
 
 
 def _trees(path: Path) -> None:
     text = path.read_bytes().decode("latin-1")
     n_features = text.partition("\nfeature_infos=")[2].partition("\n")[0].count(" ") + 1
-    n_trees = model_text.check(text, n_features)
+    try:
+        n_trees = model_text.check(text, n_features)
+    except DataError as error:
+        raise DataError(error.message, path=path) from None
     booster = load_booster(text)
     require(booster.num_trees() == n_trees, "LightGBM reads the trees that were checked")
     X = np.zeros((2, n_features))

@@ -48,7 +48,12 @@ class DataError(ValueError):
             place.append(f"line {line}")
         if field is not None:
             place.append(field)
-        super().__init__(f"{', '.join(place)}: {message}" if place else message)
+        super().__init__(_shown(f"{', '.join(place)}: {message}" if place else message))
+
+
+def _shown(text: str) -> str:
+    """Write out what is not for a terminal: names of files and columns may come from strangers."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class DataWarning(UserWarning):

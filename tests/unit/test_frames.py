@@ -187,6 +187,24 @@ def test_columns_must_have_distinct_names() -> None:
         rw.from_frame(pl.DataFrame(columns()), features=["u", "u"])
 
 
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (b"qid,label,\xff", "names of columns must be UTF-8 text."),
+        (b"qid,label,qid", "cannot be used: .*'qid' 2 times.*"),
+        (b'qid,label,"a\nb"', r"must be numbers, but .*"),
+    ],
+)
+def test_names_in_csv_that_cannot_be_used_are_refused_in_one_line(
+    tmp_path: Path, header: bytes, message: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(header + b"\n1,0,x\n")
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}.*{message}$") as caught:
+        rw.read(path)
+    assert "\n" not in str(caught.value)
+
+
 @frames
 def test_a_frame_without_rows_is_refused(make: Any) -> None:
     with pytest.raises(DataError, match="there must be at least one document, but there is none"):

@@ -40,15 +40,17 @@ def test_mutated_seeds_are_accepted_or_refused_cleanly(name: str, tmp_path: Path
     assert set(accepted) == {True, False}  # structure is kept, and broken
 
 
-def test_other_errors_and_messages_of_two_lines_are_findings(tmp_path: Path) -> None:
+def test_other_errors_and_refusals_that_do_not_name_the_file_are_findings(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+
     def fails(error: Exception) -> Target:
         def read(path: Path) -> None:
             raise error
 
-        return Target(read, ".txt", mutators.lines)
+        return Target(read, "", mutators.lines)
 
-    assert not check(fails(DataError("is not a number.")), tmp_path / "a", b"")
-    with pytest.raises(BrokenRuleError, match="one line"):
-        check(fails(DataError("is\nnot")), tmp_path / "a", b"")
+    assert not check(fails(DataError("is not a number.", path=path)), path, b"")
+    with pytest.raises(BrokenRuleError, match="names the file"):
+        check(fails(DataError("is not a number.")), path, b"")
     with pytest.raises(KeyError):
-        check(fails(KeyError("a")), tmp_path / "a", b"")
+        check(fails(KeyError("a")), path, b"")

@@ -369,6 +369,12 @@ def test_data_errors_know_their_place() -> None:
     assert issubclass(DataWarning, UserWarning)
 
 
+def test_data_errors_are_one_line_without_control_characters() -> None:
+    error = DataError("is\twrong.", path="a\nb", field="\x1b[2Jé\udcff")
+    assert str(error) == r"a\nb, \x1b[2Jé\udcff: is\twrong."
+    assert error.path == "a\nb"
+
+
 def test_data_errors_travel_between_processes() -> None:
     error = pickle.loads(pickle.dumps(DataError("is wrong.", path="f.txt", line=3)))
     assert str(error) == "f.txt, line 3: is wrong."

@@ -127,10 +127,13 @@ def read_frame(
             source = arrow.BufferReader(stream.read())
     try:
         table = load(source)
+        names = table.column_names
     except (arrow.ArrowException, OSError) as error:
         reason = _one_line(error)
         raise DataError(f"is not a readable {kind[1:]} file: {reason}.", path=path) from None
-    if kind == ".csv" and qid is not None and qid in table.column_names:
+    except UnicodeDecodeError:
+        raise DataError("names of columns must be UTF-8 text.", path=path) from None
+    if kind == ".csv" and qid is not None and names.count(qid) == 1:  # of two, from_frame tells
         table = _plain_integers(table, qid)
     return from_frame(
         table,
