@@ -93,6 +93,16 @@ def test_a_model_name_that_cannot_be_is_told_before_the_training(run: Cli) -> No
         assert err.startswith("rankwright: a model file is not compressed: name it *.rw, not ")
 
 
+def test_only_csv_goes_to_spreadsheets(data: Path, run: Cli, tmp_path: Path) -> None:
+    for name in ("a.txt", "a.parquet", "-"):
+        code, _, err = run("convert", data, name, "--spreadsheet-safe")
+        assert code == 2
+        assert err == f"rankwright: --spreadsheet-safe is for *.csv, but OUT is {name!r}.\n"
+    (tmp_path / "ids.csv").write_text("label,qid,f1\n1,=1+1,2\n0,b,3\n")
+    assert run("convert", "ids.csv", "safe.csv", "--spreadsheet-safe")[0] == 0
+    assert (tmp_path / "safe.csv").read_text().splitlines()[1] == '1,"\'=1+1",2'
+
+
 # ---- standard output ----
 
 

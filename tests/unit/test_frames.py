@@ -390,3 +390,18 @@ def test_ids_in_csv_keep_their_zeros(tmp_path: Path) -> None:
     assert read_frame(path).qid.tolist() == ["001", "1"]
     path.write_text("qid,label,f\n2,1,0.5\n1,0,0.25\n")
     assert read_frame(path).qid.tolist() == [2, 1]
+
+
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe_if_asked(tmp_path: Path) -> None:
+    ids = ["=cmd|' /C calc'!A0", "@SUM(1+1)", "a=b", "7"]
+    X, names = np.array([[-1.5], [2], [3], [4]]), ["+f"]
+    dataset = rw.Dataset(X, [0, 1, 2, 0], ids, feature_names=names, doc_ids=["-1", "b", "c", "d"])
+    path = tmp_path / "a.csv"
+    write_frame(dataset, path)
+    plain = read_frame(path, doc_id="doc_id")
+    assert sorted(plain.qid.tolist()) == sorted(ids)  # by default all comes back
+    write_frame(dataset, path, spreadsheet_safe=True)
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    assert header == '"label","qid","doc_id","\'+f"'
+    assert rows[0] == "0,\"'=cmd|' /C calc'!A0\",\"'-1\",-1.5"
+    assert [row.split(",")[1] for row in rows[1:]] == ['"\'@SUM(1+1)"', '"a=b"', '"7"']

@@ -24,6 +24,13 @@ Params = Annotated[
     typer.Option("--param", "-p", help="NAME=VALUE: a parameter of the model; repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        help="CSV: an apostrophe before texts that a spreadsheet would run as formulas.",
+    ),
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, open_binary, suffix
+from rankwright.data.spreadsheets import as_cell
 from rankwright.data.validation import (
     check_doc_ids,
     check_names,
@@ -165,10 +166,12 @@ def write_frame(
     label: str = "label",
     qid: str = "qid",
     doc_id: str = _DOC_ID,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write a data set as ``.parquet`` or ``.csv``, rows in the order of the input.
 
-    Features without names become ``f1``, ``f2``, ...
+    Features without names become ``f1``, ``f2``, ... With ``spreadsheet_safe``, ids and names that
+    a spreadsheet would take for formulas get an apostrophe; they are not read back as they were.
     """
     arrow = _import("pyarrow")
     X = dataset.X.toarray() if dataset.is_sparse else dataset.X
@@ -181,12 +184,18 @@ def write_frame(
         columns[doc_id] = dataset.restore(dataset.doc_ids)
     X = dataset.restore(X)
     columns |= {name: X[:, j] for j, name in enumerate(names)}
+    if spreadsheet_safe:
+        columns = {as_cell(name): _as_cells(column) for name, column in columns.items()}
     table = arrow.table({name: arrow.array(column) for name, column in columns.items()})
     with write_atomically(path) as out:
         if suffix(path) == ".parquet":
             _import("pyarrow.parquet").write_table(table, out)
         else:
             _import("pyarrow.csv").write_csv(table, out)
+
+
+def _as_cells(column: Any) -> Any:
+    return [as_cell(text) for text in column.tolist()] if column.dtype.kind in "UOT" else column
 
 
 def _matrix(table: Any, names: list[str], path: str | None) -> Any:

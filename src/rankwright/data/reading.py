@@ -32,9 +32,12 @@ def read(path: PathLike, **options: Any) -> Dataset:
     return read_frame(path, **options) if suffix(path) in SUFFIXES else read_letor(path, **options)
 
 
-def write(dataset: Dataset, path: PathLike) -> None:
-    """Write a data set in the format that the name tells; see :func:`read`."""
+def write(dataset: Dataset, path: PathLike, *, spreadsheet_safe: bool = False) -> None:
+    """Write a data set in the format that the name tells; see :func:`read`.
+
+    ``spreadsheet_safe`` is for ``.csv``: see :func:`rankwright.data.write_frame`.
+    """
     if suffix(path) in SUFFIXES:
-        write_frame(dataset, path)
+        write_frame(dataset, path, spreadsheet_safe=spreadsheet_safe)
     else:
         write_letor(dataset, path)
