@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_names
+from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_qid, check_X
@@ -239,11 +240,14 @@ class RankingData:
 
 
 def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
-    """Validate as scikit-learn does, and look at the indices of sparse matrices, which it does not.
+    """Validate as scikit-learn does, after a look at what it believes.
 
-    They become CSR arrays in canonical form.
+    Sparse matrices become CSR arrays in canonical form; masks are not dropped.
     """
-    return validation.validate_data(estimator, as_csr(X) if sp.issparse(X) else X, *args, **options)
+    missing = options.get("ensure_all_finite") == "allow-nan"
+    matrix = as_csr(X) if sp.issparse(X) else plain(X, "X", allow_missing=missing)
+    labels = (plain(y, "y") for y in args)
+    return validation.validate_data(estimator, matrix, *labels, **options)
 
 
 def check_ranking_data(

@@ -81,7 +81,12 @@ def open_binary(path: PathLike) -> Iterator[tuple[BinaryIO, bool]]:
                 raise DataError("may not be read: permission denied.", path=path) from None
             except OSError as error:
                 raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
-        head = raw.peek(4)[:4]
+            except ValueError as error:  # a NUL in the name
+                raise DataError(f"cannot be read: {error}.", path=path) from None
+        try:
+            head = raw.peek(4)[:4]
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}.", path=name) from None
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "plain")
         if kind == "parquet":
             raise DataError("is a Parquet file. Name it *.parquet.", path=name)

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, open_binary, suffix
+from rankwright.data.foreign import plain
 from rankwright.data.spreadsheets import as_cell
 from rankwright.data.validation import (
     check_doc_ids,
@@ -63,7 +64,7 @@ def from_frame(
     """
     nw = _import("narwhals")
     try:
-        table = nw.from_native(frame, eager_only=True)
+        table = nw.from_native(plain(frame, "frame"), eager_only=True)
     except ValueError as error:
         raise DataError(f"cannot be used: {_one_line(error)}.", path=path) from None
     columns = list(table.columns)
@@ -83,7 +84,12 @@ def from_frame(
     X = _matrix(table, names, path)
 
     def values(column: str) -> Any:
-        return table.get_column(column).to_numpy()
+        series = table.get_column(column)
+        if len(missing := series.is_null().arg_true()):
+            raise DataError(
+                f"must not be missing, but row {missing[0]} has no value.", path=path, field=column
+            )
+        return _to_numpy(series, column, path)
 
     try:
         matrix = check_X(X, allow_nan=allow_nan)
@@ -93,6 +99,8 @@ def from_frame(
             ids = check_qid(values(qid), n_rows)
         feature_names = check_names(names, len(names))
         docs = None if doc_id is None else check_doc_ids(values(doc_id), n_rows)
+    except DataError:
+        raise
     except (TypeError, ValueError) as error:
         raise DataError(str(error), path=path) from None
     return Dataset.from_checked(matrix, y, ids, feature_names, docs)
@@ -216,8 +224,15 @@ def _matrix(table: Any, names: list[str], path: str | None) -> Any:
     single = bool(columns) and all(str(column.dtype) == "Float32" for column in columns)
     X = np.empty((len(table), len(names)), dtype=np.float32 if single else np.float64)
     for j, column in enumerate(columns):
-        X[:, j] = column.to_numpy()
+        X[:, j] = _to_numpy(column, names[j], path)
     return X
+
+
+def _to_numpy(column: Any, name: str, path: str | None) -> Any:
+    try:
+        return column.to_numpy()
+    except Exception as error:  # each library has errors of its own
+        raise DataError(f"cannot be read: {_one_line(error)}.", path=path, field=name) from None
 
 
 def _import(name: str) -> Any:

@@ -5,6 +5,7 @@ Above it there is no mathematics, below it there are no checks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -12,10 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from rankwright.data.foreign import plain
 from rankwright.data.sparse import as_csr
 from rankwright.exceptions import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
+_MISSING = ("NoneType", "NAType", "NaTType")  # types of None, and of pandas' missing values
 Matrix: TypeAlias = Any  # ndarray or scipy.sparse.csr_array, float32 or float64
 
 
@@ -41,7 +44,7 @@ def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
         values = matrix.data
     else:
-        given = _as_array(X, "X")
+        given = _as_array(plain(X, "X", allow_missing=allow_nan), "X")
         matrix = _as_floats(given, "X", _float_type(given.dtype))
         values = matrix
     if matrix.ndim != 2:
@@ -71,7 +74,7 @@ def check_qid(qid: ArrayLike | None, n_rows: int | None = None) -> NDArray[Any]:
     """Return query ids as a vector of int64 or of strings; None is one query of all rows."""
     if qid is None and n_rows is not None:
         return np.zeros(n_rows, dtype=np.int64)
-    return _check_ids(np.asarray(qid), "qid", n_rows)
+    return _check_ids(qid, "qid", n_rows)
 
 
 def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -81,8 +84,8 @@ def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     return _check_ids(doc_ids, "doc_ids", n_rows).astype(str, copy=False)
 
 
-def _check_ids(given: ArrayLike, name: str, n_rows: int | None) -> NDArray[Any]:
-    ids = np.asarray(given)
+def _check_ids(given: Any, name: str, n_rows: int | None) -> NDArray[Any]:
+    ids = np.asarray(plain(given, name))
     if ids.ndim != 1:
         raise ValueError(
             f"{name} must have 1 dimension, one id per row, but has shape {ids.shape}."
@@ -92,16 +95,18 @@ def _check_ids(given: ArrayLike, name: str, n_rows: int | None) -> NDArray[Any]:
     if ids.dtype.kind in "OT":  # T: numpy's strings of variable width
         ids = _from_objects(ids.astype(object), name)
     kind = ids.dtype.kind
+    if kind == "f" and np.isnan(ids).any():
+        raise ValueError(f"{name} must not be missing, but row {np.argmax(np.isnan(ids))} is nan.")
     if kind == "f":
         whole = ids.astype(np.int64) if (np.abs(ids) < 2.0**63).all() else None
         if whole is None or (whole != ids).any():
             raise ValueError(
-                f"{name} must be integers or strings, but holds fractions, NaN or numbers beyond "
-                "64 bits. Pass strings."
+                f"{name} must be integers or strings, but holds fractions or numbers beyond 64 "
+                "bits. Pass strings."
             )
         ids, kind = whole, "i"
     if kind == "S":
-        ids, kind = np.char.decode(ids, "utf-8"), "U"
+        ids, kind = _decoded(ids, name), "U"
     if kind == "u" and len(ids) and ids.max() >= 2**63:
         ids, kind = ids.astype(str), "U"
     if kind in "iu":
@@ -162,7 +167,7 @@ def _as_floats(array: NDArray[Any], name: str, dtype: type[np.floating[Any]]) ->
 
 
 def _check_vector(values: ArrayLike, name: str, n_rows: int | None, finite: bool = True) -> Floats:
-    vector = _as_floats(_as_array(values, name), name, np.float64)
+    vector = _as_floats(_as_array(plain(values, name), name), name, np.float64)
     if vector.ndim != 1:
         raise ValueError(f"{name} must have 1 dimension, but has shape {vector.shape}.")
     if n_rows is not None and len(vector) != n_rows:
@@ -188,6 +193,14 @@ def _first_not_finite(matrix: Matrix) -> tuple[int, int]:
     return int(row), int(column)
 
 
+def _decoded(ids: NDArray[Any], name: str) -> NDArray[Any]:
+    try:
+        return np.char.decode(ids, "utf-8")
+    except UnicodeDecodeError as error:
+        row = int(np.argmax(ids == error.object))
+        raise ValueError(f"{name} must be UTF-8, but row {row} is {error.object!r:.50}.") from None
+
+
 def _from_objects(ids: NDArray[Any], name: str) -> NDArray[Any]:
     kinds = {type(value) for value in ids.tolist()}
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
@@ -199,5 +212,8 @@ def _from_objects(ids: NDArray[Any], name: str) -> NDArray[Any]:
         return ids.astype(str)
     if all(issubclass(kind, bytes) for kind in kinds):
         return ids.astype(bytes)
+    for row, value in enumerate(ids.tolist()):
+        if type(value).__name__ in _MISSING or (isinstance(value, float) and math.isnan(value)):
+            raise ValueError(f"{name} must not be missing, but row {row} is {value}.")
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise TypeError(f"{name} must be all integers or all strings, but holds {names}.")
