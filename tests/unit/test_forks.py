@@ -82,7 +82,7 @@ def test_a_lazy_attribute_is_computed_once() -> None:
 
 def test_a_fork_while_another_thread_computes_a_lazy_attribute() -> None:
     run("""
-from rankwright.metrics.ranking import Ranking
+from rankwright.metrics.ranking import RankedLabels
 inside, leave = threading.Event(), threading.Event()
 
 class Sizes:  # in place of the array, so that the thread stays where it is
@@ -91,7 +91,7 @@ class Sizes:  # in place of the array, so that the thread stays where it is
         leave.wait()
         return 1
 
-ranking, other = Ranking([0, 1], [1.0, 2.0]), Ranking([0, 1], [1.0, 2.0])
+ranking, other = RankedLabels([0, 1], [1.0, 2.0]), RankedLabels([0, 1], [1.0, 2.0])
 ranking.groups = type("Slow", (), {"sizes": Sizes()})()
 thread = threading.Thread(target=lambda: ranking.longest)
 thread.start()

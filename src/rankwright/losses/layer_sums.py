@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from rankwright._kernels import Layers
 from rankwright.data.groups import Ints
+from rankwright.data.lazy import lazy
 from rankwright.data.validation import Floats
 
 
@@ -97,7 +97,7 @@ class LayerSums:
             for below in range(1, depth + 1):
                 yield upper, upper - below, self.margins.of(upper, upper - below)
 
-    @cached_property
+    @lazy
     def log_z(self) -> Floats:
         """Logarithm of Z of each layer; -inf of the lowest."""
         log_z = np.full(len(self.log_sum), -np.inf)
