@@ -89,6 +89,14 @@ def save(model: Any, path: PathLike) -> None:
     >>> again.predict(X).tolist() == model.predict(X).tolist()
     True
     """
+    _check_name(path)
+    content = packed(model)
+    with write_atomically(path) as out:
+        out.write(content)
+
+
+def packed(model: Any) -> bytes:
+    """Return what :func:`save` writes."""
     kind = type(model)
     if kind.__name__ not in CLASSES or kind is not _class(kind.__name__):
         raise TypeError(
@@ -96,11 +104,9 @@ def save(model: Any, path: PathLike) -> None:
             f"but is a {kind.__module__}.{kind.__qualname__}."
         )
     check_is_fitted(model, msg="%(name)s must be fitted before it is saved.")
-    _check_name(path)
     content = _pack(model)
     _unpack(io.BytesIO(content))  # what could not be loaded is not written
-    with write_atomically(path) as out:
-        out.write(content)
+    return content
 
 
 def check_model_path(path: PathLike) -> None:

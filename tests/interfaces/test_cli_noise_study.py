@@ -61,6 +61,7 @@ def test_it_is_the_same_as_python_and_goes_on(run: Cli, tmp_path: Path) -> None:
         "cascade.csv",
         "cascade.svg",
         "fits.csv",
+        "fits.jsonl",
         "labels.csv",
         "labels.svg",
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,63 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, r
     assert len(err.splitlines()) == 1
     assert err.startswith("rankwright: ")
     assert message in err
+
+
+def test_two_searches_cannot_use_one_study(run: Cli, tmp_path: Path) -> None:
+    words = ["tune", "data.txt", "--model", "linear", "-s", "alpha=0.001..1.0:log", "-j", "1"]
+    words += ["--study", "s.jsonl", "--trials"]
+    first = subprocess.Popen(
+        [sys.executable, "-m", "rankwright", *words, "100000"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert first.stderr is not None
+        assert "trial 0" in first.stderr.readline()
+        before = len((tmp_path / "s.jsonl").read_text().splitlines())
+        code, out, err = run(*words, "3")
+    finally:
+        first.kill()
+        first.communicate()
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    who = f"rankwright: s.jsonl: another rankwright (pid {first.pid} on "
+    assert err.startswith(who)
+    assert "`__main__.py tune data.txt --model linear" in err
+    assert "is using this study. Wait for it, or stop it." in err
+    # It was not harmed, and the lock ended with the process: what was printed is there.
+    assert len((tmp_path / "s.jsonl").read_text().splitlines()) >= before >= 2
+    code, _, err = run(*words, "2", "--json")
+    assert code == 0
+    assert "trial 0" not in err
+
+
+def test_damaged_lines_are_told_in_one_line(run: Cli, tmp_path: Path) -> None:
+    words = ["tune", "data.txt", "--study", "s.jsonl", "--trials", 3, "-j", 1, "--json"]
+    code, first, _ = run(*words)
+    assert code == 0
+    lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
+    (tmp_path / "s.jsonl").write_bytes(b"\n".join([*lines[:2], b"{", lines[3][:30]]))
+    code, second, err = run(*words)
+    assert code == 0
+    note = "rankwright: warning: s.jsonl: 2 lines are damaged: what was there is done again."
+    assert err.splitlines()[0] == note
+    assert [line[:7] for line in err.splitlines()[1:]] == ["trial 1", "trial 2"]
+    values = [[t["value"] for t in json.loads(text)["trials"]] for text in (first, second)]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_search_is_the_same_on_any_number_of_processes(jobs: int, run: Cli) -> None:
+    code, out, _ = run("tune", "data.txt", "--trials", 4, "-j", jobs, "--json")
+    assert code == 0
+    study = rw.comparison.tune(
+        rw.comparison.lineup(["xendcg-linear"])[0].estimator,
+        rw.read("data.txt"),
+        rw.comparison.lineup(["xendcg-linear"])[0].space,
+        n_trials=4,
+    )
+    found = [(t["number"], t["value"], t["folds"]) for t in json.loads(out)["trials"]]
+    assert found == [(t.number, t.value, t.folds) for t in study.trials]

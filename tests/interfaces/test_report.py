@@ -11,7 +11,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.comparison import Comparison, Entry, compare
-from rankwright.comparison.job import Outcome
+from rankwright.comparison.trial import Outcome
 from rankwright.evaluation import Fold
 from rankwright.report.report import payload, report_html, write_report
 from tests.comparison_sample import HOSTILE, make_comparison

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from rankwright.comparison import Comparison
-from rankwright.comparison.result import query_ids
 from rankwright.report.report import payload, write_report
 from tests.comparison_sample import make_comparison
 from tests.systems.conftest import missing
@@ -112,7 +111,7 @@ def test_a_point_tells_and_opens_its_query(page: Any, result: Comparison) -> Non
     )
     # The query on which best-feature is better by most.
     q = int(np.nanargmax(y - x))
-    queries = [i for fold in result.folds for i in query_ids(fold)]
+    queries = [i for fold in result.folds for i in fold.test.groups.names.tolist()]
     page.locator("#scatter").scroll_into_view_if_needed()
     page.locator(f"#scatter .dot[data-q='{q}']").hover()
     tip = page.locator("#tip").inner_text()

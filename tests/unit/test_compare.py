@@ -8,6 +8,11 @@ import json
 import math
 import os
 import re
+import shutil
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +23,7 @@ from sklearn.base import BaseEstimator, clone
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Event, Range, compare, lineup, read_lineup
 from rankwright.comparison.space import draw
-from rankwright.evaluation import Fold, compare_pairs, read_folds, rotate, split
+from rankwright.evaluation import compare_pairs, rotate, split
 from rankwright.exceptions import DataError
 
 QUICK = ["xendcg-linear", "slam-perceptron", "best-feature", "random"]
@@ -50,116 +55,6 @@ def data() -> rw.Dataset:
 @pytest.fixture(scope="module")
 def result(data: rw.Dataset) -> rw.Comparison:
     return compare(data, QUICK, n_trials=3)
-
-
-# ---- folds ----
-
-
-def ids(part: rw.Dataset) -> set[Any]:
-    assert part.groups.ids is not None
-    return set(part.groups.ids.tolist())
-
-
-def test_parts_are_cut_by_query(data: rw.Dataset) -> None:
-    (fold,) = split(data, random_state=1)
-    assert ids(fold.train) | ids(fold.valid) | ids(fold.test) == ids(data)
-    assert [p.n_queries for p in fold.parts().values()] == [24, 8, 8]
-    train, test = data.split((0.5, 0.5))
-    (fold,) = split(train, test)
-    assert fold.test is test
-    assert [p.n_queries for p in fold.parts().values()] == [16, 4, 20]
-    (fold,) = split(train, test, valid=data)
-    assert fold.train is train
-    assert fold.valid is data
-
-
-def test_folds_rotate_as_in_letor(data: rw.Dataset) -> None:
-    folds = rotate(data, 4)
-    assert [fold.name for fold in folds] == ["Fold1", "Fold2", "Fold3", "Fold4"]
-    tested = [ids(fold.test) for fold in folds]
-    assert set.union(*tested) == ids(data)
-    assert sum(map(len, tested)) == data.n_queries
-    for fold, after in zip(folds, [*folds[1:], folds[0]], strict=True):
-        assert ids(fold.valid) == ids(after.test)
-        assert not ids(fold.train) & (ids(fold.valid) | ids(fold.test))
-
-
-def test_letor_folders_are_read(data: rw.Dataset, tmp_path: Path) -> None:
-    for fold, names in zip(rotate(data, 3), ("1", "2", "10"), strict=True):
-        folder = tmp_path / f"Fold{names}"
-        folder.mkdir()
-        rw.write_letor(fold.train, folder / "train.txt.gz")
-        rw.write_letor(fold.valid, folder / "vali.txt")
-        rw.write_letor(fold.test, folder / "test.txt.zst")
-    folds = read_folds(tmp_path)
-    assert [fold.name for fold in folds] == ["Fold1", "Fold2", "Fold10"]
-    assert [ids(fold.test) for fold in folds] == [ids(fold.test) for fold in rotate(data, 3)]
-    (one,) = read_folds(tmp_path / "Fold2")
-    assert ids(one.valid) == ids(folds[1].valid)
-
-
-def test_a_fold_is_the_same_when_mapped(data: rw.Dataset, tmp_path: Path) -> None:
-    import scipy.sparse as sp
-
-    for X in (data.X, sp.csr_array(data.X)):
-        (fold,) = split(rw.Dataset(X, data.y, [f"q {q}" for q in data.qid]))
-        fold.write(tmp_path)
-        again = Fold.map("split", tmp_path)
-        assert again.fingerprint == fold.fingerprint
-        for path in tmp_path.iterdir():
-            path.unlink()
-    changed = rw.Dataset(data.X, data.y.copy(), data.qid)
-    changed.y[0] += 1
-    assert split(changed)[0].fingerprint != split(data)[0].fingerprint
-
-
-def equal_labels(n_queries: int = 10, label: float = 1.0) -> rw.Dataset:
-    rng = np.random.default_rng(0)
-    return rw.Dataset(rng.random((30, 2)), np.full(30, label), np.arange(30) % n_queries)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda d: split(d.select([0])),
-            "training, validation and test queries need at least 3 queries, but there is 1 query.",
-        ),
-        (
-            lambda d: split(d.select([0]), d),
-            "training and validation queries need at least 2 queries, but there is 1 query.",
-        ),
-        (
-            lambda d: split(equal_labels()),
-            "the train queries of split must have one with different labels, but all labels are 1 "
-            "within each of its 6: there is nothing to rank.",
-        ),
-        (lambda d: split(d, valid=d), "valid needs test: a test set is cut from training"),
-        (
-            lambda d: split(d, rw.Dataset(d.X[:, :5], d.y, d.qid)),
-            "the test queries of split must have the 12 features of the training queries, but have "
-            "5.",
-        ),
-        (lambda d: rotate(d, 2), "folds must be at least 3, for training, validation and test,"),
-        (lambda d: rotate(d, 50), "50 folds need at least 50 queries, but there is 40 queries."),
-        (lambda d: read_folds("nowhere"), "nowhere: there is no such folder."),
-    ],
-)
-def test_what_cannot_be_cut_is_said(call: Any, message: str, data: rw.Dataset) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        call(data)
-
-
-def test_a_folder_must_be_complete(data: rw.Dataset, tmp_path: Path) -> None:
-    for name in ("train.txt", "test.txt", "vali.txt", "valid.txt"):
-        rw.write_letor(data, tmp_path / name)
-    message = "must have one vali.txt or valid.txt or validation.txt (.gz and .zst allowed), but "
-    with pytest.raises(DataError, match=re.escape(f"{message}has vali.txt, valid.txt.")):
-        read_folds(tmp_path)
-    (tmp_path / "vali.txt").unlink()
-    (tmp_path / "valid.txt").unlink()
-    with pytest.raises(DataError, match=re.escape(f"{message}has none.")):
-        read_folds(tmp_path)
 
 
 # ---- the line-up ----
@@ -300,8 +195,8 @@ def test_the_same_on_any_number_of_processes(
     assert sum(e.kind == "trial" for e in events) == 3 + 3 + 1 + 1
     assert not (tmp_path / "out" / ".data").exists()
     # Finished models are kept; one that is lost or of other data is fitted again.
-    lost = tmp_path / "out" / "models" / "random" / "split" / "result.json"
-    lost.write_text(lost.read_text()[:-5])
+    lost = tmp_path / "out" / "models" / "random" / "split"
+    shutil.rmtree(lost)
     events.clear()
     third = compare(data, QUICK, n_trials=3, folder=tmp_path / "out", callback=events.append)
     assert {e.model: e.kind for e in events if e.kind != "trial"} == {
@@ -311,50 +206,6 @@ def test_the_same_on_any_number_of_processes(
     events.clear()
     compare(data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append)
     assert [e.kind for e in events] == ["trial", "done"]
-
-
-def swapped(data: rw.Dataset) -> rw.Dataset:
-    """Return the same queries and features with two labels exchanged."""
-    y = data.y.copy()
-    first = int(np.flatnonzero(y != y[0])[0])
-    y[[0, first]] = y[[first, 0]]
-    return data.with_labels(y)
-
-
-CHANGES: dict[str, dict[str, Any]] = {
-    "nothing": {},
-    "trials": {"n_trials": 3},
-    "seed of the draws": {"random_state": 1},
-    "metric": {"metrics": ["ap"]},
-    "parameter": {"alpha": 0.02},
-    "space": {"high": 0.8},
-    "labels": {"labels": "swapped"},
-}
-
-
-@pytest.mark.parametrize("what", CHANGES)
-def test_only_what_was_done_in_the_same_way_is_kept(
-    what: str, data: rw.Dataset, tmp_path: Path
-) -> None:
-    (fold,) = split(data)
-
-    def go(folder: Path, *, alpha: float = 0.01, high: float = 0.9, labels: str = "", **options: Any
-    ) -> tuple[rw.Comparison, Event]:  # fmt: skip
-        ranker = rw.LinearRanker("listnet", "elasticnet", alpha)
-        entry = Entry("mine", ranker, {"l1_ratio": Range(0.1, high)})
-        train = swapped(fold.train) if labels else fold.train
-        events: list[Event] = []
-        options = {"n_trials": 2, "metrics": ["ndcg@10"], **options}
-        folds = [Fold("split", train, fold.valid, fold.test)]
-        result = compare(folds, [entry], folder=folder, callback=events.append, **options)
-        return result, events[-1]
-
-    go(tmp_path / "out")
-    result, event = go(tmp_path / "out", **CHANGES[what])
-    assert event.kind == ("kept" if what == "nothing" else "done")
-    fresh, _ = go(tmp_path / "fresh", **CHANGES[what])
-    assert result.models_csv() == fresh.models_csv()
-    assert result.per_query_csv() == fresh.per_query_csv()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -436,17 +287,6 @@ def test_folds_have_their_own_parts(data: rw.Dataset) -> None:
         compare(split(data) * 2)
 
 
-def test_a_folder_is_written_to_by_one_at_a_time(data: rw.Dataset, tmp_path: Path) -> None:
-    def second(event: Event) -> None:
-        with pytest.raises(DataError, match="another comparison is writing to this folder"):
-            compare(data, ["random"], folder=tmp_path)
-
-    compare(data, ["random"], folder=tmp_path, callback=second)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be written to"):
-        compare(data, ["random"], folder=tmp_path / "file")
-
-
 def test_parameters_that_json_cannot_hold_become_texts(data: rw.Dataset) -> None:
     entry = Entry(
         "mine", rw.LinearRanker(alpha=0.1), {"loss": Choice((rw.losses.ListNet(), "listnet"))}
@@ -454,3 +294,50 @@ def test_parameters_that_json_cannot_hold_become_texts(data: rw.Dataset) -> None
     result = compare(data, [entry], n_trials=3)
     trials = result.outcomes["mine", "split"].facts["trials"]
     assert {t["params"]["loss"] for t in trials} <= {"xendcg", "listnet", "ListNet()"}
+
+
+# ---- executors of others ----
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_the_same_by_any_executor(
+    kind: str, data: rw.Dataset, result: rw.Comparison, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    entries: list[Any] = [*QUICK, Entry("dies", Broken("die"))]
+    with (
+        ThreadPoolExecutor(2)
+        if kind == "threads"
+        else ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+    ) as executor:
+        found = compare(
+            data, entries, n_trials=3, executor=executor, folder=tmp_path, callback=events.append
+        )
+        assert executor.submit(len, "alive").result() == 5  # it is the caller's
+    assert found.metrics_csv() == result.metrics_csv()
+    assert found.models_csv() == result.models_csv()
+    assert [(f.model, f.reason) for f in found.failures] == [
+        ("dies", "its process was ended by signal 9 (SIGKILL).")
+    ]
+    assert sorted({e.kind for e in events}) == ["done", "failed"]
+    assert not (tmp_path / ".data").exists()
+    # A second call does only what is missing.
+    events.clear()
+    with ThreadPoolExecutor(1) as executor:
+        compare(
+            data, entries, n_trials=3, executor=executor, folder=tmp_path, callback=events.append
+        )
+    assert sorted((e.kind, e.model) for e in events) == sorted(
+        [("failed", "dies"), *(("kept", name) for name in QUICK)]
+    )
+
+
+def test_callbacks_do_not_overlap(data: rw.Dataset) -> None:
+    inside = threading.Lock()
+
+    def slow(event: Event) -> None:
+        assert inside.acquire(blocking=False)
+        time.sleep(0.01)
+        inside.release()
+
+    compare(data, QUICK, n_trials=3, n_jobs=2, callback=slow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
@@ -67,6 +68,39 @@ def test_a_comparison_is_done_again_in_its_folder(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     after = json.loads((tmp_path / "comparison/comparison.json").read_text(encoding="utf-8"))
     assert _ndcg(after) == pytest.approx(_ndcg(before))
+    names = "xendcg-linear split, xendcg-trees split, random split"
+    note = f"comparison: results that are of an earlier version are done again: {names}."
+    assert f"rankwright: warning: {note}" in result.stderr.splitlines()
+
+
+def test_a_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
+    shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
+    result = run(
+        "tune", "data.txt", "--model", "xendcg-linear", "--trials", "3", "-j", "1",
+        "--study", "study.jsonl", "--json", folder=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    note = "study.jsonl: is of an earlier version: it is now study.jsonl.old, and all is done again"
+    assert result.stderr.splitlines()[0] == f"rankwright: warning: {note}."
+    old = (tmp_path / "study.jsonl.old").read_text(encoding="utf-8").splitlines()[1:]
+    values = [trial["value"] for trial in json.loads(result.stdout)["trials"]]
+    assert values == pytest.approx([json.loads(line)["value"] for line in old])
+
+
+def test_a_noise_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
+    shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
+    result = run(
+        "noise-study", "data.txt", "--models", "xendcg-linear,random", "--trials", "2", "-j", "1",
+        "-o", "noise", "--json", folder=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    note = "noise/fits.csv: is of an earlier version: it is now fits.csv.old, and all is done again"
+    assert result.stderr.splitlines()[0] == f"rankwright: warning: {note}."
+    tables = []
+    for name in ("fits.csv", "fits.csv.old"):
+        rows = csv.DictReader((tmp_path / "noise" / name).read_text(encoding="utf-8").splitlines())
+        tables.append({(r["model"], r["level"], r["trial"]): float(r["value"]) for r in rows})
+    assert tables[0] == pytest.approx(tables[1])
 
 
 def _ndcg(comparison: Any) -> dict[str, float]:

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from rankwright.comparison import Entry, Fit, NoiseStudy, noise_study
+from rankwright.comparison.noise_study import fits_csv
 from rankwright.data import (
     Augmentation,
     Cascade,
@@ -166,7 +167,7 @@ def test_a_chart_shows_curves_and_differences(tmp_path: Path) -> None:
 
 
 def test_a_study_goes_on_where_it_stopped(ds: Dataset, tmp_path: Path) -> None:
-    path = tmp_path / "fits.csv"
+    path = tmp_path / "fits.jsonl"
     arguments: Any = {"levels": [0.0, 0.5], "n_trials": 3}
     whole = noise_study(ds, "labels", {"a": Spy(0), "b": Spy(4)}, **arguments)
     SEEN.clear()
@@ -203,12 +204,10 @@ def test_a_study_goes_on_where_it_stopped(ds: Dataset, tmp_path: Path) -> None:
     assert len(SEEN) == 36
 
 
-def test_threads_and_order_of_the_file_do_not_matter(ds: Dataset) -> None:
+def test_the_order_of_the_file_does_not_matter(ds: Dataset) -> None:
     models = linear(x="xendcg", l="listnet")
     arguments: Any = {"levels": [0.4], "n_trials": 2}
     one = noise_study(ds, "cascade", models, **arguments)
-    three = noise_study(ds, "cascade", models, n_jobs=3, **arguments)
-    np.testing.assert_array_equal(one.values, three.values)
     other = ds.select(np.random.default_rng(0).permutation(ds.n_queries))
     np.testing.assert_allclose(
         one.values, noise_study(other, "cascade", models, **arguments).values, atol=1e-6
@@ -274,26 +273,35 @@ def test_a_name_is_no_list_of_names(ds: Dataset) -> None:
         noise_study(ds, "labels", "linear-xendcg")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,b\n1,2\n", r"must be a file of a noise study, with columns noise, level"),
-        (
-            "noise,level,trial,model,metric,value,seconds,key\nlabels,0,0,a,ndcg@5,x,1,k\n",
-            r"line 2: must be a finished fit, but is 'labels,0,0,a,ndcg@5,x,1,k'\. Delete the line",
-        ),
-        (
-            "noise,level,trial,model,metric,value,seconds,key\nlabels,0,0\n",
-            r"line 2: must be a finished fit",
-        ),
-    ],
-)
-def test_other_files_are_refused(text: str, message: str, ds: Dataset, tmp_path: Path) -> None:
-    path = tmp_path / "fits.csv"
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", '{"rankwright": 1}\n', "\n"])
+def test_other_files_are_refused(text: str, ds: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "fits.jsonl"
     path.write_text(text)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=r"must be a study of format 2|is not a study"):
         noise_study(ds, "labels", {"a": Spy()}, path=path)
     assert path.read_text() == text
+    assert SEEN == []
+
+
+def test_fits_are_the_same_in_other_processes(ds: Dataset, tmp_path: Path) -> None:
+    models = linear(x="xendcg", l="listnet")
+    arguments: Any = {"levels": [0.1, 0.3], "n_trials": 2}
+    here = noise_study(ds, "cascade", models, **arguments)
+    there = noise_study(ds, "cascade", models, n_jobs=2, path=tmp_path / "fits.jsonl", **arguments)
+    np.testing.assert_array_equal(here.values, there.values)
+    rows = list(csv.DictReader(fits_csv(tmp_path / "fits.jsonl").splitlines()))
+    assert len(rows) == 8
+    for row in rows:
+        place = "xl".index(row["model"]), [0.1, 0.3].index(float(row["level"])), int(row["trial"])
+        assert float(row["value"]) == here.values[place]
+        assert (row["noise"], row["metric"]) == ("cascade", "ndcg@5")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_that_fails_is_named_wherever_it_runs(n_jobs: int, ds: Dataset) -> None:
+    models = {"good": LinearRanker("listnet"), "bad": LinearRanker("nope")}
+    with pytest.raises(ValueError, match=r"^bad at level 0, trial 0: loss must be one of "):
+        noise_study(ds, "labels", models, levels=[0], n_trials=2, n_jobs=n_jobs)
 
 
 def test_every_corruption_has_what_a_study_needs() -> None:

@@ -199,6 +199,6 @@ def test_processes_are_started_in_one_place() -> None:
     sources = {path: starts_processes(path) for path in sorted(PACKAGE.rglob("*.py"))}
     found = {path.relative_to(PACKAGE).as_posix(): names for path, names in sources.items()}
     # Workers name the type of their process.
-    allowed = {"processes.py", "evaluation/workers.py"}
+    allowed = {"processes.py", "comparison/workers.py"}
     assert {path for path, names in found.items() if names} <= allowed
     assert "processes.py" in {path for path, names in found.items() if names}

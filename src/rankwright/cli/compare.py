@@ -16,12 +16,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.evaluate import Metrics
+from rankwright.cli.noise_study import draw, print_study, study_noise
 from rankwright.cli.simulate import Noise
-from rankwright.cli.terminal import Json, Label, Qid, doing, print_table, read_dataset
+from rankwright.cli.terminal import (
+    Json,
+    Label,
+    Processes,
+    Qid,
+    doing,
+    plain_warnings,
+    print_table,
+    read_dataset,
+    read_entries,
+)
 from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
-    from rankwright.comparison.compare import Event
+    from rankwright.comparison import Event
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.result import Comparison
     from rankwright.evaluation.folds import Fold
@@ -61,15 +72,12 @@ def compare(
     qid: Qid = "qid",
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")
-    ] = None,
+    jobs: Processes = None,
 ) -> None:
     """Fit rankers side by side, and say which is best and whether that is certain.
 
     Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
     """
-    from rankwright.cli.noise_study import print_study
     from rankwright.comparison.compare import compare as run
     from rankwright.data.writing import check_writable_folder
     from rankwright.evaluation.measure import DEFAULT_METRICS
@@ -84,7 +92,7 @@ def compare(
     entries = read_entries(models)
     reader = partial(_read, label=label, qid=qid, jobs=jobs)
     parts = _folds(data, test, valid, folds, seed, reader)
-    with _progress(entries, parts, trials) as callback:
+    with plain_warnings(), _progress(entries, parts, trials) as callback:
         result = run(
             parts,
             entries,
@@ -101,6 +109,13 @@ def compare(
     with doing("Writing tables"):
         result.write(out)
     report = _write_report(result, Path(out) / _REPORT)
+    _print(result, as_json, as_csv)
+    typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _print(result: Comparison, as_json: bool, as_csv: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2))
     elif as_csv:
@@ -115,49 +130,26 @@ def compare(
         typer.echo(
             f"rankwright: {failure.model} failed on {failure.fold}: {failure.reason}", err=True
         )
-    typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)
-    if result.failures:
-        raise typer.Exit(1)
 
 
 def _study_noise(
     result: Comparison, entries: list[Entry], noise: Noise, out: str, seed: int, jobs: int | None
 ) -> None:
     """Add the curves of the compared models, with the parameters that were chosen."""
-    from rankwright.cli.noise_study import draw, study_progress
-    from rankwright.comparison.noise_study import noise_study
-
     tuned = result.tuned(entries)
     if not tuned:
         raise ValueError("--noise needs a model that is not a baseline.")
-    with study_progress() as callback:
-        study = noise_study(
-            result.folds[0].joined(),
-            noise.value,
-            tuned,
-            metric=result.metrics[0],
-            random_state=seed,
-            n_jobs=jobs,
-            path=Path(out) / "noise-fits.csv",
-            callback=callback,
-        )
+    study = study_noise(
+        result.folds[0].joined(),
+        noise,
+        tuned,
+        Path(out) / "noise-fits",
+        metric=result.metrics[0],
+        random_state=seed,
+        n_jobs=jobs,
+    )
     result.noise.append(study)
     draw(study, Path(out) / f"noise-{noise.value}.svg")
-
-
-def read_entries(models: list[str] | None) -> list[Entry]:
-    """Return models by name, or from TOML files; the whole line-up by default."""
-    from rankwright.comparison.entries import check_names, lineup, read_lineup
-
-    if not models:
-        return lineup()
-    entries: list[Entry] = []
-    for text in models:
-        if text.endswith(".toml"):
-            entries += read_lineup(text)
-        else:
-            entries += lineup([name.strip() for name in text.split(",")])
-    return check_names(entries)
 
 
 def _read(path: Any, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Any:

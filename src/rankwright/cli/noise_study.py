@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.compare import read_entries
 from rankwright.cli.simulate import Noise
-from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, print_table, read_dataset
+from rankwright.cli.terminal import (
+    DataFile,
+    Json,
+    Label,
+    Processes,
+    Qid,
+    plain_warnings,
+    print_table,
+    read_dataset,
+    read_entries,
+)
 from rankwright.progress import display
 
 if TYPE_CHECKING:
-    from rankwright.comparison import Fit, NoiseStudy
-    from rankwright.comparison.noise_study import Callback
+    from rankwright.comparison import Entry, Fit, NoiseStudy
+    from rankwright.data import Dataset
 
 
 def noise_study(
@@ -41,14 +50,13 @@ def noise_study(
     label: Label = "label",
     qid: Qid = "qid",
     as_json: Json = False,
-    jobs: Jobs = None,
+    jobs: Processes = None,
 ) -> None:
     """Corrupt the training data more and more, and measure rankers on data that is as it was.
 
     Run again with the same --out, it does only what is missing.
     """
     from rankwright.comparison.noise_study import DEFAULT_MODELS
-    from rankwright.comparison.noise_study import noise_study as run
     from rankwright.data.writing import check_writable_folder, make_folder, write_text
     from rankwright.metrics import parse
 
@@ -59,19 +67,17 @@ def noise_study(
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
     folder = Path(out)
     make_folder(folder)
-    with study_progress() as callback:
-        study = run(
-            dataset,
-            noise.value,
-            entries,
-            levels=swept,
-            n_trials=trials,
-            metric=metric,
-            random_state=seed,
-            n_jobs=jobs,
-            path=folder / "fits.csv",
-            callback=callback,
-        )
+    study = study_noise(
+        dataset,
+        noise,
+        entries,
+        folder / "fits",
+        levels=swept,
+        n_trials=trials,
+        metric=metric,
+        random_state=seed,
+        n_jobs=jobs,
+    )
     write_text(folder / f"{noise.value}.csv", study.to_csv())
     files = [f"{noise.value}.csv", *draw(study, folder / f"{noise.value}.svg")]
     if as_json:
@@ -79,6 +85,23 @@ def noise_study(
     else:
         print_study(study)
     typer.echo(f"{out}: fits.csv, {', '.join(files)}", err=True)
+
+
+def study_noise(
+    dataset: Dataset, noise: Noise, entries: list[Entry], fits: Path, **options: Any
+) -> NoiseStudy:
+    """Run a study whose finished fits are in ``fits.jsonl``, and for people in ``fits.csv``."""
+    from rankwright.comparison.noise_study import fits_csv, noise_study
+    from rankwright.comparison.store import put_aside_if_old
+    from rankwright.data.writing import write_text
+
+    kept, table = fits.with_suffix(".jsonl"), fits.with_suffix(".csv")
+    with plain_warnings(), _progress() as callback:
+        if not kept.exists():
+            put_aside_if_old(table)
+        study = noise_study(dataset, noise.value, entries, path=kept, callback=callback, **options)
+    write_text(table, fits_csv(kept))
+    return study
 
 
 def _levels(text: str) -> list[float]:
@@ -127,7 +150,7 @@ def _difference(d: Any) -> str:
 
 
 @contextlib.contextmanager
-def study_progress() -> Iterator[Callback]:
+def _progress() -> Iterator[Callable[[Fit, int, int], None]]:
     """Show each fit of a study."""
     with display() as shown:
         bar = shown.bar("fits", quiet=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rankwright.comparison.entries import Entry
     from rankwright.data import Dataset
 
 DataFile = Annotated[
@@ -32,6 +33,9 @@ SpreadsheetSafe = Annotated[
     ),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
+Processes = Annotated[
+    int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")
+]
 
 
 @contextlib.contextmanager
@@ -49,6 +53,19 @@ def doing(what: str) -> Iterator[None]:
             yield
     for warning in caught:
         typer.echo(f"rankwright: warning: {warning.message}", err=True)
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show each warning at once, as one plain line."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        typer.echo(f"rankwright: warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
 
 
 def read_dataset(path: str, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Dataset:
@@ -80,6 +97,21 @@ def read_like_model(
             path=path,
         )
     return dataset
+
+
+def read_entries(models: list[str] | None) -> list[Entry]:
+    """Return models by name, or from TOML files; the whole line-up by default."""
+    from rankwright.comparison.entries import check_names, lineup, read_lineup
+
+    if not models:
+        return lineup()
+    entries: list[Entry] = []
+    for text in models:
+        if text.endswith(".toml"):
+            entries += read_lineup(text)
+        else:
+            entries += lineup([name.strip() for name in text.split(",")])
+    return check_names(entries)
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, err: bool = False) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.terminal import DataFile, Json, Label, Qid, print_table, read_dataset
+from rankwright.cli.terminal import (
+    DataFile,
+    Json,
+    Label,
+    Processes,
+    Qid,
+    plain_warnings,
+    print_table,
+    read_dataset,
+)
 from rankwright.cli.train import parse_params
 from rankwright.models import MODELS, make_model
 from rankwright.progress import display
@@ -56,6 +65,7 @@ def tune(
     label: Label = "label",
     qid: Qid = "qid",
     as_json: Json = False,
+    jobs: Processes = None,
 ) -> None:
     """Search the parameters of a model by query folds."""
     from rankwright.comparison.space import parse_dimension
@@ -73,8 +83,8 @@ def tune(
         check_writable(study)
     if out is not None:
         check_model_path(out)
-    dataset = read_dataset(data, label=label, qid=qid, jobs=None)
-    with _progress(trials, metric, list(space)) as show:
+    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    with plain_warnings(), _progress(trials, metric, list(space)) as show:
         result = run(
             entry.estimator,
             dataset,
@@ -85,19 +95,12 @@ def tune(
             sampler=_sampler(sampler),
             scale=entry.scale,
             random_state=seed,
+            n_jobs=jobs,
             path=study,
             callback=show,
         )
-    best = result.best
     if out is not None:
-        from sklearn.base import clone
-
-        from rankwright.comparison.job import fit
-        from rankwright.comparison.tune import parts
-        from rankwright.evaluation.folds import Fold
-
-        fitted = clone(entry.estimator).set_params(**best.params)
-        fit(fitted, Fold("all", *parts(fitted, dataset, seed), dataset), entry.scale)
+        fitted = result.fit_best(dataset)
         save(fitted, out)
         typer.echo(f"{out}: {type(fitted).__name__}, fitted to {data}", err=True)
     _print(result, as_json, err=out == "-")

@@ -1,12 +1,12 @@
 """Rankers side by side: compared, tuned, and tried on data that gets worse."""
 
-from rankwright.comparison.compare import Event, compare
+from rankwright.comparison.compare import compare
 from rankwright.comparison.entries import Entry, lineup, read_lineup
 from rankwright.comparison.noise_curves import Difference, NoiseStudy
-from rankwright.comparison.noise_record import Fit
-from rankwright.comparison.noise_study import noise_study
+from rankwright.comparison.noise_study import Fit, noise_study
 from rankwright.comparison.result import Comparison, Failure, Standing
 from rankwright.comparison.space import Choice, Range
+from rankwright.comparison.trial import Event
 from rankwright.comparison.tune import Study, Trial, tune
 
 __all__ = [

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import io
 import shutil
 import tempfile
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 
 from rankwright.comparison.entries import Entry, check_names, lineup
-from rankwright.comparison.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
+from rankwright.comparison.executors import executor_for, run_all
+from rankwright.comparison.keys import key
 from rankwright.comparison.result import Comparison, Failure
-from rankwright.comparison.workers import Worker, WorkerError, describe
+from rankwright.comparison.store import read_result, write_result
+from rankwright.comparison.trial import Event, Outcome, run_search
+from rankwright.comparison.workers import reason
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.lock import Lock
+from rankwright.data.validation import check_count
+from rankwright.data.writing import make_folder, remove_leftovers
 from rankwright.evaluation.folds import Fold, split
 from rankwright.evaluation.measure import DEFAULT_METRICS
-from rankwright.exceptions import DataError
+from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric, per_query_of_all
 from rankwright.metrics.parsing import parse
 from rankwright.threads import n_threads
@@ -32,25 +39,6 @@ from rankwright.threads import n_threads
 DEFAULT_TRIALS = 8
 # The slowest first, so that no process is left alone with them at the end.
 _ORDER = {"trees": 0, "": 1, "linear": 2, "online": 3, "baseline": 4}
-
-
-@dataclass(frozen=True)
-class Event:
-    """Progress of a comparison.
-
-    ``kind`` is ``"trial"`` (one set of parameters was tried), ``"done"``, ``"kept"`` (was finished
-    before) or ``"failed"``; ``value`` is the validation metric, ``text`` what went wrong.
-    """
-
-    kind: str
-    model: str
-    fold: str
-    value: float = float("nan")
-    seconds: float = 0.0
-    text: str = ""
-
-
-Callback: TypeAlias = Callable[[Event], None]
 
 
 def compare(
@@ -63,8 +51,9 @@ def compare(
     n_trials: int = DEFAULT_TRIALS,
     random_state: int = 0,
     n_jobs: int | None = 1,
+    executor: Executor | None = None,
     folder: PathLike | None = None,
-    callback: Callback | None = None,
+    callback: Callable[[Event], None] | None = None,
 ) -> Comparison:
     """Fit rankers on the same queries, and tell which is best and whether the difference is real.
 
@@ -86,11 +75,15 @@ def compare(
     n_jobs : int, optional
         Processes; 1, the default, is this one. None is one for each core. Models of your own must
         be importable by other processes. The results do not depend on it.
+    executor : concurrent.futures.Executor, optional
+        Takes the work in place of ``n_jobs`` processes: one call for each model and fold, which
+        starts a process where it runs. On several machines it needs a ``folder`` that all share.
     folder : str or path-like, optional
         Where to keep what is finished. Called again with the same folder, models and data, only
         what is missing is done.
     callback : callable, optional
-        Called with an :class:`Event` whenever something is finished.
+        Called with an :class:`Event` whenever something is finished, and kept if there is a folder;
+        never twice at a time.
 
     Returns
     -------
@@ -115,17 +108,16 @@ def compare(
     names = [str(metric) for metric in metrics]
     if not names:
         raise ValueError("metrics must name at least one metric.")
-    if isinstance(n_trials, bool) or not isinstance(n_trials, int) or n_trials < 1:
-        raise ValueError(f"n_trials must be a positive integer, but is {n_trials!r}.")
+    check_count("n_trials", n_trials)
     folds = _folds(data, test, valid, random_state)
     _check_metrics(names, folds)
-    jobs = [
-        Job(entry, fold.name, names[0], n_trials, random_state)
-        for entry in entries
-        for fold in folds
-    ]
     with _place(folder) as place:
-        outcomes, failures = _run(jobs, folds, place, n_threads(n_jobs), callback or _ignore)
+        jobs = [
+            _job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
+            for entry in entries
+            for fold in folds
+        ]
+        outcomes, failures = _run(jobs, place, n_jobs, executor, _one_at_a_time(callback))
         result = Comparison.build(
             entries,
             folds,
@@ -144,8 +136,15 @@ def compare(
     return result
 
 
-def _ignore(event: Event) -> None:
-    pass
+def _one_at_a_time(callback: Callable[[Event], None] | None) -> Callable[[Event], None]:
+    lock = threading.Lock()
+
+    def call(event: Event) -> None:
+        if callback is not None:
+            with lock:
+                callback(event)
+
+    return call
 
 
 def _entries(models: Sequence[Entry | str] | None) -> list[Entry]:
@@ -183,9 +182,6 @@ def _check_metrics(names: list[str], folds: list[Fold]) -> None:
                     )
 
 
-# ---- where, and how many at a time ----
-
-
 @contextlib.contextmanager
 def _place(folder: PathLike | None) -> Iterator[Path]:
     """Make the folder, and keep others from writing to it."""
@@ -194,113 +190,98 @@ def _place(folder: PathLike | None) -> Iterator[Path]:
             yield Path(temporary)
         return
     place = Path(folder)
-    try:
-        (place / "models").mkdir(parents=True, exist_ok=True)
-        lock = open(place / ".lock", "wb")  # noqa: SIM115 (closed below)
-    except OSError as error:
-        raise DataError(f"cannot be written to: {error.strerror}.", path=place) from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # let go when the process ends
-        except BlockingIOError:
-            raise DataError("another comparison is writing to this folder.", path=place) from None
-        try:
-            yield place
-        finally:
-            shutil.rmtree(place / ".data", ignore_errors=True)
+    make_folder(place / "models")
+    with Lock(place / ".lock", "this folder", place):
+        for models in (place / "models").iterdir():
+            remove_leftovers(models)
+        yield place
 
 
-def _run(
-    jobs: list[Job], folds: list[Fold], place: Path, n_workers: int, callback: Callback
-) -> tuple[dict[tuple[str, str], Outcome], list[Failure]]:
-    by_name = {fold.name: fold for fold in folds}
-    outcomes: dict[tuple[str, str], Outcome] = {}
-    failures: list[Failure] = []
-    waiting = []
-    for unfinished in place.glob("models/*/.*.part"):
-        shutil.rmtree(unfinished, ignore_errors=True)
-    for job in jobs:
-        target = place / "models" / job.entry.name / job.fold
-        task = _Task(
-            job, by_name[job.fold], target, job.key(by_name[job.fold].fingerprint), callback
-        )
-        found = read_outcome(target, task.key)
-        if found is None or len(found.scores) != task.fold.test.n_docs:
-            waiting.append(task)
-        else:
-            outcomes[job.entry.name, job.fold] = found
-            callback(Event("kept", job.entry.name, job.fold, _value(found)))
-    waiting.sort(key=lambda task: _ORDER.get(task.job.entry.family, 1))
-    for task, outcome in _do(waiting, place, min(n_workers, len(waiting))):
-        job = task.job
-        if isinstance(outcome, Outcome):
-            outcomes[job.entry.name, job.fold] = outcome
-            seconds = outcome.facts["search_seconds"]
-            callback(Event("done", job.entry.name, job.fold, _value(outcome), seconds))
-        else:
-            failures.append(Failure(job.entry.name, job.fold, outcome))
-            callback(Event("failed", job.entry.name, job.fold, text=outcome))
-    in_order = [(job.entry.name, job.fold) for job in jobs]
-    return {key: outcomes[key] for key in in_order if key in outcomes}, failures
-
-
-def _value(outcome: Outcome) -> float:
-    value = outcome.facts["valid"]
-    return float("nan") if value is None else float(value)
+# ---- a model and a fold ----
 
 
 @dataclass(frozen=True)
-class _Task:
-    job: Job
+class _Job:
+    entry: Entry
     fold: Fold
+    arguments: dict[str, Any]
     target: Path
     key: str
-    callback: Callback
 
-    def progress(self, trial: int, value: float) -> None:
-        self.callback(Event("trial", self.job.entry.name, self.job.fold, value))
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.entry.name, self.fold.name
 
 
-def _do(tasks: list[_Task], place: Path, n_workers: int) -> Iterator[tuple[_Task, Outcome | str]]:
-    """Yield each task with its outcome, or with what went wrong."""
-    if n_workers <= 1:
-        for task in tasks:
-            try:
-                with one_thread():
-                    outcome = run_job(task.job, task.fold, task.progress)
-                yield task, write_outcome(outcome, task.target, task.key)
-            except Exception as error:
-                yield task, describe(error)
-        return
+def _job(entry: Entry, fold: Fold, place: Path, metric: str, **options: int) -> _Job:
+    asked = {"entry": entry.describe(), "fold": fold.name, "metric": metric, **options}
+    return _Job(
+        entry,
+        fold,
+        {"entry": entry, "fold": fold, "metric": metric, **options},
+        place / "models" / entry.name / fold.name,
+        key(what="search", data=fold.fingerprint, **asked),
+    )
+
+
+def _run(
+    jobs: list[_Job],
+    place: Path,
+    n_jobs: int | None,
+    executor: Executor | None,
+    callback: Callable[[Event], None],
+) -> tuple[dict[tuple[str, str], Outcome], list[Failure]]:
+    """Do what was not done before; return all outcomes, and what failed."""
+    outcomes = _kept(jobs, place, callback)
+    failures = []
+    missing = [job for job in jobs if job.name not in outcomes]
+    missing.sort(key=lambda job: _ORDER.get(job.entry.family, 1))
     data = place / ".data"
-    shutil.rmtree(data, ignore_errors=True)
-    for fold in {task.fold.name: task.fold for task in tasks}.values():
-        (data / fold.name).mkdir(parents=True)
-        fold.write(data / fold.name)
-    workers = [Worker() for _ in range(n_workers)]
-    free: SimpleQueue[Worker] = SimpleQueue()
-    for worker in workers:
-        free.put(worker)
-
-    def work(task: _Task) -> Outcome:
-        worker = free.get()
-        try:
-            return worker.run(task.job, data / task.fold.name, task.target, task.key, task.progress)
-        finally:
-            free.put(worker)
-
-    pool = ThreadPoolExecutor(n_workers)
+    shutil.rmtree(data, ignore_errors=True)  # of a run that was killed
     try:
-        futures: dict[Future[Outcome], _Task] = {pool.submit(work, task): task for task in tasks}
-        for future in as_completed(futures):
-            wrong = future.exception()
-            yield futures[future], future.result() if wrong is None else _reason(wrong)
+        with executor_for(n_jobs, executor=executor, folder=data, listener=callback) as calls:
+            for job, future in run_all(
+                calls, ((job, (run_search, job.arguments)) for job in missing)
+            ):
+                try:
+                    outcome = future.result()
+                except Exception as error:
+                    failures.append(Failure(*job.name, reason(error)))
+                    callback(Event("failed", *job.name, text=reason(error)))
+                    continue
+                outcomes[job.name] = _keep(outcome, job)
+                seconds = outcome.facts["search_seconds"]
+                callback(Event("done", *job.name, outcome.valid, seconds))
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in workers:
-            worker.close()
+        shutil.rmtree(data, ignore_errors=True)
+    return {job.name: outcomes[job.name] for job in jobs if job.name in outcomes}, failures
 
 
-def _reason(error: BaseException) -> str:
-    """Return what went wrong; what a worker says is a line already."""
-    return str(error) if isinstance(error, WorkerError) else describe(error)
+def _keep(outcome: Outcome, job: _Job) -> Outcome:
+    """Write an outcome; its files are on disk, and no longer in memory, when this returns."""
+    write_result(job.target, job.key, outcome.facts, outcome.files)
+    return Outcome(outcome.facts, outcome.scores, outcome.model, path=job.target)
+
+
+def _kept(
+    jobs: list[_Job], place: Path, callback: Callable[[Event], None]
+) -> dict[tuple[str, str], Outcome]:
+    """Return what was finished before; say what of it is of no use."""
+    outcomes = {}
+    useless: dict[str, list[str]] = {}
+    for job in jobs:
+        facts, why = read_result(job.target, job.key)
+        if facts is not None:
+            content = (job.target / "scores.npy").read_bytes()
+            scores = np.load(io.BytesIO(content), allow_pickle=False)
+            outcomes[job.name] = outcome = Outcome(facts, scores, path=job.target)
+            callback(Event("kept", *job.name, outcome.valid))
+        elif why:
+            useless.setdefault(why, []).append(" ".join(job.name))
+    for why, names in useless.items():
+        warnings.warn(
+            f"{place}: results that are {why} are done again: {', '.join(names)}.",
+            DataWarning,
+            stacklevel=4,
+        )
+    return outcomes

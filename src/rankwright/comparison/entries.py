@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankwright.comparison.keys import described
 from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
@@ -58,10 +59,7 @@ class Entry:
 
     def describe(self) -> str:
         """Return class, parameters and space as a text that is equal for equal entries."""
-        kind = type(self.estimator)
-        params = sorted(self.estimator.get_params().items())
-        space = sorted(self.space.items())
-        return f"{kind.__module__}.{kind.__qualname__} {params!r} {space!r} {self.scale}"
+        return f"{described(self.estimator)} {described([*self.space.items()])} {self.scale}"
 
 
 _ONLINE = {"variant": "averaged", "n_epochs": 5, "shuffle": True, "random_state": 0}

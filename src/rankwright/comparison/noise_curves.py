@@ -6,12 +6,11 @@ share queries, so the intervals are somewhat too short for other queries of the 
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
+from rankwright.comparison.tables import csv_text
 from rankwright.data.corruptions import Corruption
 from rankwright.data.validation import Floats
 from rankwright.evaluation.significance import holm, mean_interval, t_test
@@ -103,19 +102,24 @@ class NoiseStudy:
     def to_csv(self) -> str:
         """Return a table: a row for each level and model, with its distance from the first."""
         distances = {(d.level, d.b): d for d in self.differences()}
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         own = ["noise", "level", "model", "metric", "trials", "mean", "low", "high"]
-        writer.writerow([*own, "first_minus_this", "difference_low", "difference_high", "p_holm"])
+        others = ["first_minus_this", "difference_low", "difference_high", "p_holm"]
+        rows: list[list[Any]] = [[*own, *others]]
         for model in self.models:
             for level, *numbers in zip(self.levels, *self.curve(model), strict=True):
-                row = [self.corruption.name, level, model, str(self.metric), self.n_trials]
+                row: list[Any] = [
+                    self.corruption.name,
+                    level,
+                    model,
+                    str(self.metric),
+                    self.n_trials,
+                ]
                 row += [f"{number:.6f}" for number in numbers]
                 d = distances.get((level, model))
                 if d is not None:
                     row += [f"{v:.6f}" for v in (d.mean, d.low, d.high)] + [f"{d.p_holm:.4g}"]
-                writer.writerow(row + [""] * (12 - len(row)))
-        return out.getvalue()
+                rows.append(row + [""] * (12 - len(row)))
+        return csv_text(rows)
 
     def chart(self) -> Any:
         """Draw the study, see :func:`rankwright.report.noise_chart`; needs the extra report."""

@@ -8,29 +8,30 @@ which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper do the same.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rankwright.comparison.entries import Entry, check_names, lineup
-from rankwright.comparison.job import fit
+from rankwright.comparison.executors import JobExecutor, executor_for, run_all
+from rankwright.comparison.keys import described, key
 from rankwright.comparison.noise_curves import NoiseStudy
-from rankwright.comparison.noise_record import (
-    Fit,
-    Record,
-    describe,
-    fingerprint,
-    key_of,
-)
+from rankwright.comparison.store import Store, open_store, read_store
+from rankwright.comparison.tables import csv_text
+from rankwright.comparison.trial import run_trial
+from rankwright.comparison.workers import reason
+from rankwright.data.arrays import fingerprint
 from rankwright.data.corruptions import Corruption, LabelNoise, find_corruption
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.noise import label_noise_up_to
 from rankwright.data.streams import check_seed
+from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
-from rankwright.metrics.metric import Metric, mean_of_queries
+from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
 
 DEFAULT_TRIALS = 5
@@ -43,8 +44,6 @@ DEFAULT_MODELS = (
 )
 SHARES = (0.6, 0.2, 0.2)
 
-Callback: TypeAlias = Callable[[Fit, int, int], None]  # fit, how many are done, of how many
-
 
 def noise_study(
     dataset: Dataset,
@@ -55,9 +54,9 @@ def noise_study(
     n_trials: int = DEFAULT_TRIALS,
     metric: str | Metric = "ndcg@5",
     random_state: int = 0,
-    n_jobs: int | None = None,
+    n_jobs: int | None = 1,
     path: PathLike | None = None,
-    callback: Callback | None = None,
+    callback: Callable[[Fit, int, int], None] | None = None,
 ) -> NoiseStudy:
     """Fit models to data that is corrupted more and more, and measure them on data that is not.
 
@@ -83,10 +82,12 @@ def noise_study(
     random_state : int, default 0
         Seed.
     n_jobs : int, optional
-        Threads of each model.
+        Processes; 1, the default, is this one, None one for each core. The results do not depend
+        on it.
     path : str or path-like, optional
-        A CSV file that has a line for each finished fit. Called again with the same file, only
-        what is missing is done; lines of other data, models or settings are left alone.
+        A file, usually ``*.jsonl``, that gets a line for each finished fit. Called again with the
+        same file, only what is missing is done; lines of other data, models or settings are left
+        alone. One process at a time may use it.
     callback : callable, optional
         Called after each fit with a :class:`Fit`, the number done and the number in all.
 
@@ -105,37 +106,30 @@ def noise_study(
     >>> study.curve("xendcg")[0].round(1).tolist()
     [0.8, 0.6]
     """
-    seed = check_seed(random_state)
     what = _check_corruption(corruption, dataset)
     entries = _check_models(models)
     swept = tuple(float(level) for level in (what.levels if levels is None else levels))
     if not swept or len(set(swept)) < len(swept):
         raise ValueError(f"levels must be different numbers, at least one, but are {levels!r}.")
-    if isinstance(n_trials, bool) or not isinstance(n_trials, int) or n_trials < 2:
-        raise ValueError(f"n_trials must be an integer of at least 2, but is {n_trials!r}.")
+    check_count("n_trials", n_trials, 2)
+    seed = check_seed(random_state)
     measured = parse(metric)
+    common = {"noise": what, "metric": measured, "random_state": seed}
+    data = fingerprint(dataset)
+    jobs = [
+        _job(entry, level, trial, data=data, **common)
+        for trial in range(n_trials)
+        for level in swept
+        for entry in entries
+    ]
     values = np.full((len(entries), len(swept), n_trials), np.nan)
-    record = Record(path, what.name, str(measured))
-    facts = fingerprint(dataset)
-    done, total = 0, values.size
-    for trial in range(n_trials):
-        clean = Fold(f"trial {trial}", *dataset.split(SHARES, seed + trial))
-        for j, level in enumerate(swept):
-            fold: Fold | None = None
-            for i, entry in enumerate(entries):
-                key = key_of(facts, what, measured, seed, trial, level, describe(entry))
-                result = record.find(key)
-                if result is None:
-                    fold = _corrupt(what, clean, level, seed + trial) if fold is None else fold
-                    value, seconds = _measure(entry, fold, measured, n_jobs, level)
-                    result = Fit(level, trial, entry.name, value, seconds, key)
-                    record.add(result)
-                values[i, j, trial] = result.value
-                done += 1
-                if callback is not None:
-                    callback(result, done, total)
-    names = tuple(entry.name for entry in entries)
-    return NoiseStudy(what, measured, names, swept, values)
+    places = {entry.name: i for i, entry in enumerate(entries)}
+    with open_store(path) as store, executor_for(n_jobs) as calls:
+        for done, fit in enumerate(_fits(jobs, dataset, common, store, calls), 1):
+            values[places[fit.model], swept.index(fit.level), fit.trial] = fit.value
+            if callback is not None:
+                callback(fit, done, len(jobs))
+    return NoiseStudy(what, measured, tuple(places), swept, values)
 
 
 def _check_corruption(corruption: str | Corruption, dataset: Dataset) -> Corruption:
@@ -154,27 +148,98 @@ def _check_models(models: Sequence[str | Entry] | Mapping[str, Any]) -> list[Ent
     return check_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
 
 
-def _corrupt(what: Corruption, clean: Fold, level: float, seed: int) -> Fold:
-    train = what.apply(clean.train, level, seed)
-    valid = what.apply(clean.valid, level, seed) if what.of_validation else clean.valid
-    return Fold(clean.name, train, valid, clean.test)
+# ---- fits ----
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One model, fitted once."""
+
+    level: float
+    trial: int
+    model: str
+    value: float  # mean of the metric over the test queries
+    seconds: float
+    key: str
+    kept: bool = False  # was finished before
+
+
+def fits_csv(path: PathLike) -> str:
+    """Return the fits in a file that :func:`noise_study` wrote, as a table."""
+    columns = ["noise", "level", "trial", "model", "metric", "value", "seconds", "key"]
+    rows = [[result[name] for name in columns] for result in read_store(path)]
+    return csv_text([columns, *rows])
+
+
+@dataclass(frozen=True)
+class _Job:
+    entry: Entry
+    level: float
+    trial: int
+    key: str
+
+
+def _job(entry: Entry, level: float, trial: int, **common: Any) -> _Job:
+    asked = {"entry": entry.describe(), "level": level, "trial": trial, **common}
+    return _Job(entry, level, trial, key(what="noise", **asked))
+
+
+def _fits(
+    jobs: list[_Job], dataset: Dataset, common: dict[str, Any], store: Store, calls: JobExecutor
+) -> Iterator[Fit]:
+    """Yield all fits: those of the store, then the others as they are finished and kept."""
+    missing = []
+    for job in jobs:
+        found = store.find(job.key)
+        if found is None:
+            missing.append(job)
+            continue
+        value = math.nan if found["value"] is None else found["value"]
+        numbers = value, found["seconds"]
+        yield Fit(job.level, job.trial, job.entry.name, *numbers, job.key, kept=True)
+    own = ({"entry": job.entry, "level": job.level, "trial": job.trial} for job in missing)
+    submitted = ((_measure, {"dataset": dataset, **given, **common}) for given in own)
+    try:
+        for job, future in run_all(calls, zip(missing, submitted, strict=True)):
+            value, seconds = future.result()
+            fit = Fit(job.level, job.trial, job.entry.name, value, seconds, job.key)
+            names = {"noise": common["noise"].name, "metric": str(common["metric"])}
+            figures = {name: vars(fit)[name] for name in ("level", "trial", "value", "seconds")}
+            store.add(job.key, {**names, "model": fit.model, **figures})
+            yield fit
+    finally:
+        _last.clear()
 
 
 def _measure(
-    entry: Entry, fold: Fold, metric: Metric, n_jobs: int | None, level: float
+    entry: Entry,
+    dataset: Dataset,
+    noise: Corruption,
+    level: float,
+    trial: int,
+    metric: Metric,
+    random_state: int,
 ) -> tuple[float, float]:
-    """Return the mean of the metric over the test queries, and the seconds of fit and scores."""
-    from sklearn.base import clone
-
-    model = clone(entry.estimator)
-    if n_jobs is not None and "n_jobs" in model.get_params():
-        model.set_params(n_jobs=n_jobs)
-    begin = time.perf_counter()
+    """Return the mean of the metric over the test queries, and the seconds of the fit."""
+    fold = _corrupted(dataset, noise, level, random_state + trial)
     try:
-        fit(model, fold, entry.scale)
-        scores = model.predict(fold.test.X)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{entry.name} at level {level:g}, {fold.name}: {error}") from error
-    seconds = time.perf_counter() - begin
-    values = metric.per_query(fold.test.y, scores, fold.test.groups)
-    return mean_of_queries(values, str(metric)), seconds
+        result = run_trial(entry, {}, fold, metric, on="test", watch=False)
+    except Exception as error:
+        text = str(error) if isinstance(error, ValueError | TypeError) else reason(error)
+        raise ValueError(f"{entry.name} at level {level:g}, trial {trial}: {text}") from error
+    return result.value, result.seconds
+
+
+# Models are fitted to the same data one after another: the last is kept for the next.
+_last: dict[str, tuple[Dataset, Fold]] = {}
+
+
+def _corrupted(dataset: Dataset, noise: Corruption, level: float, seed: int) -> Fold:
+    asked = described((noise, level, seed))
+    if asked not in _last or _last[asked][0] is not dataset:
+        train, valid, test = dataset.split(SHARES, seed)
+        corrupted = noise.apply(train, level, seed)
+        watched = noise.apply(valid, level, seed) if noise.of_validation else valid
+        _last.clear()
+        _last[asked] = dataset, Fold("corrupted", corrupted, watched, test)
+    return _last[asked][1]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import platform
 import sys
@@ -17,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from rankwright import __version__
+from rankwright.comparison import tables
 from rankwright.comparison.entries import Entry
-from rankwright.comparison.job import Outcome
 from rankwright.comparison.noise_curves import NoiseStudy
+from rankwright.comparison.trial import Outcome
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.data.writing import make_folder, write_text
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
@@ -272,79 +269,27 @@ class Comparison:
 
     def metrics_csv(self) -> str:
         """Return all means as CSV; equal for equal seeds, models and data."""
-        rows: list[list[Any]] = [["model", "fold", "metric", "mean", "low", "high", "queries"]]
-        for s in self.standings:
-            for m in self.metrics:
-                n = int(np.count_nonzero(~np.isnan(s.per_query[m])))
-                rows.append([s.name, "all", m, s.means[m], s.low[m], s.high[m], n])
-                if len(self.folds) > 1:
-                    for fold, mean in zip(self.folds, s.fold_means[m], strict=True):
-                        rows.append([s.name, fold.name, m, mean, "", "", fold.test.n_queries])
-        return _csv(rows)
+        return tables.metrics_csv(self)
 
     def models_csv(self) -> str:
         """Return what the search chose as CSV; equal for equal seeds, models and data."""
-        rows: list[list[Any]] = [["model", "fold", "params", "trial", "valid", "features_used"]]
-        for (name, fold), outcome in self.outcomes.items():
-            facts = outcome.facts
-            params = json.dumps(facts["params"])
-            rows.append(
-                [name, fold, params, facts["trial"], facts["valid"], facts["features_used"]]
-            )
-        return _csv(rows)
+        return tables.models_csv(self)
 
     def timings_csv(self) -> str:
         """Return what depends on the machine as CSV."""
-        rows: list[list[Any]] = [
-            ["model", "fold", "train_seconds", "search_seconds", "score_us", "model_bytes"]
-        ]
-        for (name, fold), outcome in self.outcomes.items():
-            facts = outcome.facts
-            rows.append([name, fold, *(facts[key] for key in rows[0][2:5]), facts["model_bytes"]])
-        return _csv(rows)
+        return tables.timings_csv(self)
 
     def pairs_csv(self) -> str:
         """Return the significance tests as CSV."""
-        if not self.pairs:
-            return ""
-        rows = [pair.to_dict() for pair in self.pairs]
-        return _csv([list(rows[0]), *(list(row.values()) for row in rows)])
+        return tables.pairs_csv(self)
 
     def per_query_csv(self) -> str:
         """Return each metric of each model by query as CSV."""
-        names = [s.name for s in self.standings]
-        rows: list[list[Any]] = [["fold", "qid", "metric", *names]]
-        position = 0
-        for fold in self.folds:
-            for q, qid in enumerate(query_ids(fold)):
-                for m in self.metrics:
-                    values = [s.per_query[m][position + q] for s in self.standings]
-                    rows.append([fold.name, qid, m, *("" if np.isnan(v) else v for v in values)])
-            position += fold.test.n_queries
-        return _csv(rows)
+        return tables.per_query_csv(self)
 
     def write(self, folder: PathLike) -> list[Path]:
         """Write the tables into a folder; return the files."""
-        place = Path(folder)
-        make_folder(place)
-        files = {
-            "metrics.csv": self.metrics_csv(),
-            "models.csv": self.models_csv(),
-            "timings.csv": self.timings_csv(),
-            "pairs.csv": self.pairs_csv(),
-            "per_query.csv": self.per_query_csv(),
-            "comparison.json": json.dumps(self.to_dict(), indent=1) + "\n",
-        }
-        files |= {f"noise-{study.corruption.name}.csv": study.to_csv() for study in self.noise}
-        for name, text in files.items():
-            write_text(place / name, text)
-        return [place / name for name in files]
-
-
-def query_ids(fold: Fold) -> list[Any]:
-    """Return the ids of a fold's test queries."""
-    ids = fold.test.groups.ids
-    return list(range(fold.test.n_queries)) if ids is None else ids.tolist()
+        return tables.write(self, folder)
 
 
 def _standing(
@@ -385,12 +330,6 @@ def _standing(
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
-
-
-def _csv(rows: list[list[Any]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
 
 
 def _card(

@@ -1,37 +1,36 @@
 """Parameters by search over query folds, in a study that survives a crash.
 
 A study on disk is a text file: a first line that says what is searched, then one line for each
-finished trial. Lines are only added, so that a crash costs the trial that was running and nothing
+finished trial. Lines are only added, so that a crash costs the trials that were running and nothing
 else.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TypeAlias
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from rankwright import __version__
 from rankwright.comparison.entries import Entry
-from rankwright.comparison.job import fit, jsonable, one_thread
-from rankwright.comparison.space import Choice, Range, Space, draw
+from rankwright.comparison.executors import JobExecutor, executor_for
+from rankwright.comparison.keys import key
+from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
+from rankwright.comparison.space import Choice, Space
+from rankwright.comparison.store import Store, open_store, plain
+from rankwright.comparison.trial import TrialResult, run_trial
+from rankwright.comparison.workers import reason
+from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
-from rankwright.exceptions import DataError
 from rankwright.metrics.metric import mean_of_queries
 from rankwright.metrics.parsing import parse
-
-SamplerName: TypeAlias = Literal["random", "optuna"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,8 @@ class Study:
 
     metric: str
     trials: list[Trial] = field(default_factory=list)
+    _entry: Entry | None = field(default=None, repr=False)
+    _random_state: int = field(default=0, repr=False)
 
     @property
     def best(self) -> Trial:
@@ -89,7 +90,22 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
-        return {"metric": self.metric, "best": _plain(self.best), "trials": _plain(self.trials)}
+        trials = plain([vars(trial) for trial in self.trials])
+        best = trials[self.trials.index(self.best)]
+        return {"metric": self.metric, "best": best, "trials": trials}
+
+    def fit_best(self, dataset: Dataset) -> Any:
+        """Return the estimator with the best parameters, fitted to a data set.
+
+        If it watches queries while it is fitted, a fifth of them is put aside for that.
+        """
+        if self._entry is None:
+            raise ValueError("fit_best needs a study that tune returned.")
+        parts = _parts(self._entry, dataset, self._random_state)
+        fold = Fold("all", *parts, dataset)
+        return run_trial(
+            self._entry, self.best.params, fold, self.metric, on="test", n_jobs=None
+        ).model
 
 
 def tune(
@@ -103,6 +119,7 @@ def tune(
     sampler: SamplerName = "random",
     scale: bool = False,
     random_state: int = 0,
+    n_jobs: int | None = 1,
     path: PathLike | None = None,
     callback: Callable[[Trial], None] | None = None,
 ) -> Study:
@@ -130,10 +147,14 @@ def tune(
         Fit to features divided by their standard deviations; see :class:`Entry`.
     random_state : int, default 0
         Seed of folds and draws.
+    n_jobs : int, optional
+        Processes, which share folds and, if the sampler allows, trials; 1, the default, is this
+        one, None one for each core. The results do not depend on it.
     path : str or path-like, optional
-        The study on disk, usually ``*.jsonl``. If it exists, the search resumes.
+        The study on disk, usually ``*.jsonl``. If it exists, the search resumes. One process at a
+        time may use it.
     callback : callable, optional
-        Called with each finished :class:`Trial`.
+        Called with each finished :class:`Trial`, when it is on disk.
 
     Examples
     --------
@@ -144,239 +165,115 @@ def tune(
     >>> study = tune(ranker, ds, {"alpha": Range(1e-4, 10.0, log=True)}, n_trials=5)
     >>> study.best.params
     {'alpha': 2.32}
-    >>> ranker = ranker.set_params(**study.best.params).fit(ds.X, ds.y, ds.qid)
+    >>> ranker = study.fit_best(ds)
     """
-    if isinstance(n_trials, bool) or not isinstance(n_trials, int) or n_trials < 1:
-        raise ValueError(f"n_trials must be a positive integer, but is {n_trials!r}.")
+    check_count("n_trials", n_trials)
     if not space:
         raise ValueError("space must name at least one parameter to search.")
     entry = Entry("tuned", estimator, space, scale=scale)
-    parse(metric)
+    chooser = choose_sampler(sampler)(space, random_state, parse(metric).higher_is_better)
     folds = [
-        Fold(f"fold {i + 1}", *parts(estimator, train, random_state), left_out).check()
+        Fold(f"fold {i + 1}", *_parts(entry, train, random_state), left_out).check()
         for i, (train, left_out) in enumerate(dataset.folds(n_folds, random_state))
     ]
-    what = _description(entry, folds, metric, sampler, random_state)
-    chooser = _choose_sampler(sampler)(space, random_state, parse(metric).higher_is_better)
-    with _file(path, what) as (study_file, trials):
-        study = Study(metric, trials[:n_trials])
-        for trial in study.trials:
-            chooser.tell(trial)
-        for number in range(len(study.trials), n_trials):
-            params = {} if number == 0 else chooser.ask(number)
-            trial = _try(entry, params, number, folds, metric)
+    about = {
+        "estimator": entry.describe(),
+        "metric": metric,
+        "folds": n_folds,
+        "sampler": sampler,
+        "random_state": random_state,
+        "data": fingerprint(dataset),
+    }
+    study = Study(metric, [], entry, random_state)
+    with open_store(path, about) as store, executor_for(n_jobs) as calls:
+        search = _Search(entry, folds, metric, about, chooser, store, calls)
+        for trial, is_new in search.run(n_trials):
             study.trials.append(trial)
-            chooser.tell(trial)
-            if study_file is not None:
-                study_file.write(json.dumps(_plain(trial)).encode() + b"\n")
-                study_file.flush()
-                os.fsync(study_file.fileno())
-            if callback is not None:
+            if is_new and callback is not None:
                 callback(trial)
     return study
 
 
-def parts(estimator: Any, train: Dataset, random_state: int = 0) -> tuple[Dataset, Dataset]:
+def _parts(entry: Entry, train: Dataset, random_state: int) -> tuple[Dataset, Dataset]:
     """Return training queries, and those to watch meanwhile: a fifth of them, if it watches any."""
     from rankwright.estimator import as_model
 
-    if not as_model(estimator).takes_valid():
+    if not as_model(entry.estimator).takes_valid():
         return train, train
     kept, watched = train.split((0.8, 0.2), random_state)
     return kept, watched
 
 
-def _try(
-    entry: Entry, params: dict[str, Any], number: int, folds: list[Fold], metric: str
-) -> Trial:
-    from sklearn.base import clone
+@dataclass(frozen=True)
+class _Search:
+    entry: Entry
+    folds: list[Fold]
+    metric: str
+    about: dict[str, Any]
+    sampler: Sampler
+    store: Store
+    calls: JobExecutor
 
-    from rankwright.comparison.workers import describe
+    def run(self, n_trials: int) -> Iterator[tuple[Trial, bool]]:
+        """Yield trials in their order, each with whether it is new; new ones are on disk then."""
+        # Trials under way, each with the results of its folds; none for one that was kept.
+        begun: deque[tuple[Trial, list[Future[TrialResult]]]] = deque()
+        most = 1 if self.sampler.sequential else self.calls.at_once
+        for number in range(n_trials):
+            begun.append(self._begin(number))
+            while begun and (not begun[0][1] or sum(len(f) for _, f in begun) >= most):
+                yield self._end(*begun.popleft())
+        while begun:
+            yield self._end(*begun.popleft())
 
-    begin = time.perf_counter()
-    model = clone(entry.estimator)
-    shown = {name: {**model.get_params(), **params}[name] for name in entry.space}
-    values: list[Any] = []
-    error = ""
-    try:
-        with one_thread():
-            for fold in folds:
-                model = clone(entry.estimator).set_params(**params)
-                fit(model, fold, entry.scale)
-                test = fold.test
-                values.append(parse(metric).per_query(test.y, model.predict(test.X), test.groups))
-    except Exception as wrong:  # told, and not tried again
-        error = describe(wrong)
-    means = [mean_of_queries(v, metric) for v in values]
-    value = math.nan if error else mean_of_queries(np.concatenate(values), metric)
-    return Trial(number, shown, value, means, time.perf_counter() - begin, error)
+    def _begin(self, number: int) -> tuple[Trial, list[Future[TrialResult]]]:
+        if (found := self.store.find(self._key(number))) is not None:
+            return self._read(found), []
+        params = {} if number == 0 else self.sampler.ask(number)
+        own = self.entry.estimator.get_params()
+        shown = {name: {**own, **params}[name] for name in self.entry.space}
+        given: dict[str, Any] = {"entry": self.entry, "params": params, "metric": self.metric}
+        futures = [self.calls.submit(_measure, fold=fold, **given) for fold in self.folds]
+        return Trial(number, shown, math.nan, [], 0.0), futures
 
+    def _end(self, trial: Trial, futures: list[Future[TrialResult]]) -> tuple[Trial, bool]:
+        if futures:
+            trial = self._measured(trial, futures)
+            self.store.add(self._key(trial.number), vars(trial))
+        self.sampler.tell(trial.params, trial.value)
+        return trial, bool(futures)
 
-# ---- who chooses ----
-
-
-class _Sampler(Protocol):
-    def ask(self, number: int) -> dict[str, Any]: ...
-
-    def tell(self, trial: Trial) -> None: ...
-
-
-class _Even:
-    """Points that cover the space evenly, whatever came of those before."""
-
-    def __init__(self, space: Space, random_state: int, higher_is_better: bool) -> None:
-        self.space, self.random_state = space, random_state
-
-    def ask(self, number: int) -> dict[str, Any]:
-        return draw(self.space, number - 1, self.random_state)
-
-    def tell(self, trial: Trial) -> None:
-        pass
-
-
-class _Optuna:
-    """Optuna's TPE, through its ask-and-tell interface."""
-
-    def __init__(self, space: Space, random_state: int, higher_is_better: bool) -> None:
+    def _measured(self, trial: Trial, futures: list[Future[TrialResult]]) -> Trial:
+        results: list[TrialResult] = []
+        error = ""
         try:
-            import optuna
-        except ImportError:
-            raise ImportError(
-                "sampler='optuna' needs the package optuna. "
-                "Install it with: pip install 'rankwright[tune]'"
-            ) from None
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._optuna, self.space, self.random_state = optuna, space, random_state
-        self._study = optuna.create_study(direction="maximize" if higher_is_better else "minimize")
-        # A choice is one by its position: Optuna keeps plain values only.
-        self._distributions = {
-            name: optuna.distributions.CategoricalDistribution(tuple(range(len(d.values))))
-            if isinstance(d, Choice)
-            else _optuna_range(optuna, d)
-            for name, d in space.items()
-        }
+            for future in futures:
+                results.append(future.result())
+        except Exception as wrong:  # told, and not tried again
+            error = reason(wrong)
+            for future in futures:
+                future.cancel()
+        value = math.nan
+        if not error:
+            value = mean_of_queries(np.concatenate([r.per_query for r in results]), self.metric)
+        seconds = sum(result.seconds for result in results)
+        means = [result.value for result in results]
+        return replace(trial, value=value, folds=means, seconds=seconds, error=error)
 
-    def ask(self, number: int) -> dict[str, Any]:
-        # A sampler seeded by the trial: a study that was stopped resumes as if it had not been.
-        self._study.sampler = self._optuna.samplers.TPESampler(seed=self.random_state + number)
-        chosen = self._study.ask(self._distributions).params
-        for name, dimension in self.space.items():
-            if isinstance(dimension, Choice):
-                chosen[name] = dimension.values[chosen[name]]
-        return dict(chosen)
+    def _key(self, number: int) -> str:
+        return key(what="trial", number=number, **self.about)
 
-    def tell(self, trial: Trial) -> None:
-        if math.isnan(trial.value):
-            return
-        params = {}
-        for name, d in self.space.items():
-            value = trial.params[name]
-            if isinstance(d, Choice):
-                texts = [jsonable(v) for v in d.values]
-                value = texts.index(jsonable(value)) if jsonable(value) in texts else None
-            elif not d.low <= value <= d.high:
-                value = None
-            if value is None:
-                return  # the estimator's own parameters may lie outside
-            params[name] = value
-        self._study.add_trial(
-            self._optuna.trial.create_trial(
-                params=params, distributions=self._distributions, value=trial.value
-            )
-        )
+    def _read(self, found: dict[str, Any]) -> Trial:
+        params = dict(found["params"])
+        for name, dimension in self.entry.space.items():
+            if isinstance(dimension, Choice):  # a value that JSON cannot hold is there as its text
+                known = {repr(plain(value)): value for value in dimension.values}
+                params[name] = known.get(repr(params[name]), params[name])
+        means = [math.nan if mean is None else mean for mean in found["folds"]]
+        value = math.nan if found["value"] is None else found["value"]
+        return Trial(found["number"], params, value, means, found["seconds"], found["error"])
 
 
-def _optuna_range(optuna: Any, d: Range) -> Any:
-    if d.integer:
-        return optuna.distributions.IntDistribution(int(d.low), int(d.high), log=d.log)
-    return optuna.distributions.FloatDistribution(d.low, d.high, log=d.log)
-
-
-def _choose_sampler(name: str) -> Callable[[Space, int, bool], _Sampler]:
-    samplers: dict[str, Callable[[Space, int, bool], _Sampler]] = {
-        "random": _Even,
-        "optuna": _Optuna,
-    }
-    if name not in samplers:
-        raise ValueError(f"sampler must be 'random' or 'optuna', but is {name!r}.")
-    return samplers[name]
-
-
-# ---- on disk ----
-
-
-def _description(
-    entry: Entry, folds: list[Fold], metric: str, sampler: str, random_state: int
-) -> dict[str, Any]:
-    """Return what a study is about: trials of another study must not be mixed in."""
-    data = hashlib.blake2b("".join(f.fingerprint for f in folds).encode(), digest_size=16)
-    return {
-        "study": 1,
-        "library": __version__,
-        "estimator": entry.describe(),
-        "metric": metric,
-        "folds": len(folds),
-        "sampler": sampler,
-        "random_state": random_state,
-        "data": data.hexdigest(),
-    }
-
-
-@contextmanager
-def _file(
-    path: PathLike | None, what: dict[str, Any]
-) -> Iterator[tuple[IO[bytes] | None, list[Trial]]]:
-    """Open a study to add to it; yield it with the trials that it has."""
-    if path is None:
-        yield None, []
-        return
-    place = Path(path)
-    try:
-        content = place.read_bytes() if place.exists() else b""
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", path=place) from None
-    whole = content[: content.rfind(b"\n") + 1]  # a line that was cut short is tried again
-    trials = _read(place, whole, what) if whole else []
-    try:
-        file = open(place, "r+b" if content else "wb")  # noqa: SIM115 (closed below)
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror}.", path=place) from None
-    with file:
-        if not whole:
-            whole = json.dumps(what).encode() + b"\n"
-            file.write(whole)
-        file.truncate(len(whole))
-        file.seek(len(whole))
-        file.flush()
-        yield file, trials
-
-
-def _read(path: Path, content: bytes, what: dict[str, Any]) -> list[Trial]:
-    try:
-        head, *lines = [json.loads(line) for line in content.splitlines()]
-        if not isinstance(head, dict) or "study" not in head:
-            raise ValueError
-        changed = [key for key, value in what.items() if head.get(key) != value]
-        trials = [
-            Trial(**{**line, "value": math.nan if line["value"] is None else line["value"]})
-            for line in lines
-        ]
-        if [trial.number for trial in trials] != list(range(len(trials))):
-            raise ValueError
-    except (ValueError, TypeError, KeyError, UnicodeDecodeError):
-        raise DataError("is not a study.", path=path) from None
-    if changed:
-        raise DataError(
-            f"is a study of another search: {', '.join(changed)} differ. Choose another file.",
-            path=path,
-        )
-    return trials
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, Trial):
-        plain = {key: jsonable(item) for key, item in vars(value).items()}
-        return {**plain, "value": None if math.isnan(value.value) else value.value}
-    return value
+def _measure(entry: Entry, params: dict[str, Any], fold: Fold, metric: str) -> TrialResult:
+    """Run a trial on the queries left out; its model stays where it was fitted."""
+    return replace(run_trial(entry, params, fold, metric, on="test"), model=None)

@@ -1,28 +1,31 @@
-"""Jobs in processes of their own: one that crashes takes nothing with it.
+"""Calls in processes of their own: one that crashes takes nothing with it.
 
-A worker is a Python process that runs :func:`main`. It reads pickled requests from its standard
-input and writes replies to its standard output, each preceded by its length. It ends when its input
-does, so none outlives the process that started it by more than its current job.
+A worker is a Python process that runs :func:`main`. It reads pickled calls from its standard input
+and writes replies to its standard output, each preceded by its length. It has one thread, and ends
+as soon as its input does: none outlives the process that started it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import select
 import signal
 import struct
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from rankwright.comparison.job import Job, Outcome, one_thread, read_outcome, run_job, write_outcome
-from rankwright.evaluation.folds import Fold
+from rankwright.blas import one_blas_thread
+from rankwright.comparison.handing import opened
 from rankwright.processes import start_python
 
 if TYPE_CHECKING:
     import subprocess
+
+Listener: TypeAlias = Callable[[Any], None]
 
 _LENGTH = struct.Struct("<Q")
 # One thread a process: cores are filled with processes, and the results are the same on any
@@ -37,11 +40,53 @@ _ENVIRONMENT = {
 
 
 class WorkerError(RuntimeError):
-    """A job that failed in its worker."""
+    """A call that took its process with it, or whose error cannot be sent."""
+
+
+def reason(error: BaseException) -> str:
+    """Return what went wrong as one line."""
+    if isinstance(error, WorkerError):
+        return str(error)
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
+
+
+# ---- what a call says while it runs ----
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def tell(message: Any) -> None:
+    """Say something from within a call to the one who submitted it, if that one listens."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(message)
+
+
+@contextlib.contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Hear what calls in this block tell."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep numerical libraries to one thread, so that results do not depend on their number."""
+    from threadpoolctl import threadpool_limits
+
+    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):
+        yield
+
+
+# ---- the process that starts workers ----
 
 
 class Worker:
-    """A process that does one job after another."""
+    """A process that does one call after another; it is started with the first."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -49,26 +94,23 @@ class Worker:
         self._closed = False
 
     def run(
-        self, job: Job, data: Path, folder: Path, key: str, progress: Callable[[int, float], None]
-    ) -> Outcome:
-        """Do a job on the fold in the folder ``data``; the result is written to ``folder``."""
+        self, function: Callable[..., Any], arguments: dict[str, Any], listener: Listener | None
+    ) -> Any:
+        """Call a function, which must be importable, with arguments by name."""
+        call = pickle.dumps((function, arguments))
         process = self._start()
         try:
-            _send(process.stdin, (job, data, folder, key))
-            while True:
+            _send(process.stdin, call)
+            kind, content = _receive(process.stdout)
+            while kind == "told":
+                if listener is not None:
+                    listener(content)
                 kind, content = _receive(process.stdout)
-                if kind == "trial":
-                    progress(*content)
-                elif kind == "failed":
-                    raise WorkerError(content)
-                else:
-                    break
         except (EOFError, BrokenPipeError):
             raise WorkerError(self._ended()) from None
-        outcome = read_outcome(folder, key)
-        if outcome is None:
-            raise WorkerError(f"the result in {folder} cannot be read.")
-        return outcome
+        if kind == "failed":
+            raise content
+        return content
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -77,38 +119,44 @@ class Worker:
             process = self._process
         if process is not None:
             process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
+            _wait(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._closed:
-                raise WorkerError("the comparison was stopped.")
+                raise WorkerError("was stopped.")
             if self._process is None:
-                code = f"from {__name__} import main; main()"
-                self._process = start_python(code, _ENVIRONMENT)
+                self._process = start_python(f"from {__name__} import main; main()", _ENVIRONMENT)
             return self._process
 
     def _ended(self) -> str:
         process, self._process = self._process, None
         if process is None:
             return "its process ended."
-        code = process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        code = _wait(process)
         if code < 0:
-            return f"its process was ended by signal {-code} ({signal.Signals(-code).name})."
+            return f"its process was ended by signal {-code} ({_signal_name(-code)})."
         return f"its process ended with exit code {code}."
 
 
-def _send(stream: IO[bytes] | None, message: Any) -> None:
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "without a name"
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    code = process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    return code
+
+
+def _send(stream: IO[bytes] | None, content: bytes) -> None:
     assert stream is not None
-    content = pickle.dumps(message)
     stream.write(_LENGTH.pack(len(content)) + content)
     stream.flush()
 
@@ -125,35 +173,56 @@ def _receive(stream: IO[bytes] | None) -> Any:
     return pickle.loads(content)
 
 
+# ---- the worker ----
+
+
 def main() -> None:
-    """Do jobs until the input ends."""
+    """Do calls until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what models print must not get between the replies
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    folds: dict[Path, Fold] = {}
-    while True:
+    threading.Thread(target=_end_with_input, args=(requests.fileno(),), daemon=True).start()
+
+    def reply(kind: str, content: Any) -> None:
+        message = pickle.dumps((kind, content))
         try:
-            job, data, folder, key = _receive(requests)
-        except EOFError:
-            return
-        except Exception as error:
-            _send(replies, ("failed", f"cannot be sent to another process: {describe(error)}"))
-            continue
-        try:
-            if data not in folds:
-                folds[data] = Fold.map(job.fold, data)
-            with one_thread():
-                outcome = run_job(job, folds[data], lambda *trial: _send(replies, ("trial", trial)))
-            write_outcome(outcome, folder, key)
-        except BaseException as error:  # reported, whatever it is
-            _send(replies, ("failed", describe(error)))
-        else:
-            _send(replies, ("done", None))
+            _send(replies, message)
+        except BrokenPipeError:  # nobody is left to hear it
+            os._exit(0)
+
+    with one_thread(), listening(lambda message: reply("told", message)):
+        while True:
+            try:
+                function, arguments = _receive(requests)
+            except EOFError:
+                os._exit(0)
+            except Exception as error:
+                text = f"cannot be sent to another process: {reason(error)}"
+                reply("failed", WorkerError(text))
+                continue
+            try:
+                given = {name: opened(value) for name, value in arguments.items()}
+                reply("done", function(**given))
+            except BaseException as error:  # reported, whatever it is
+                reply("failed", _sendable(error))
 
 
-def describe(error: BaseException) -> str:
-    """Return what went wrong as one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
+def _end_with_input(descriptor: int) -> None:
+    """End the process when the other end of its input is closed, also in the middle of a call."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # hang-ups only: requests are read by the main thread
+    poll.poll()
+    os._exit(0)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """Return the error as it is if it survives the journey, else its text."""
+    try:
+        again = pickle.loads(pickle.dumps(error))
+    except Exception:
+        return WorkerError(reason(error))
+    if not isinstance(error, Exception) or str(again) != str(error):
+        return WorkerError(reason(error))
+    return error

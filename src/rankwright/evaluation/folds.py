@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from rankwright.data.arrays import fingerprint, map_arrays, write_arrays
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.lazy import lazy
 from rankwright.data.reading import read
-from rankwright.data.sparse import as_csr
 from rankwright.data.splits import fold_queries
 from rankwright.exceptions import DataError
 
@@ -74,46 +73,17 @@ class Fold:
     @lazy
     def fingerprint(self) -> str:
         """A hash of everything in the three parts."""
-        digest = hashlib.blake2b(digest_size=16)
-        for name, part in self.parts().items():
-            digest.update(f"{name} {part!r} {part.qid.dtype}".encode())
-            for array in _arrays(part).values():
-                digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return digest.hexdigest()
+        return fingerprint(*self.parts().values())
 
     def write(self, folder: Path) -> None:
         """Write the arrays to files that several processes can map into their memory."""
         for name, part in self.parts().items():
-            for key, array in _arrays(part).items():
-                np.save(folder / f"{name}.{key}.npy", array)
+            write_arrays(part, folder, name)
 
     @classmethod
     def map(cls, name: str, folder: Path) -> Fold:
         """Return what :meth:`write` wrote, mapped into memory."""
-
-        def part(which: str) -> Dataset:
-            files = {p.name.split(".")[1]: p for p in folder.glob(f"{which}.*.npy")}
-            arrays = {key: np.load(path, mmap_mode="r") for key, path in files.items()}
-            if "X" in arrays:
-                X: Any = np.asarray(arrays["X"])
-            else:
-                X = sp.csr_array(
-                    tuple(np.asarray(arrays[key]) for key in ("data", "indices", "indptr")),
-                    shape=tuple(arrays["shape"].tolist()),
-                )
-                X = as_csr(X, f"{which}.X")
-            return Dataset.from_checked(X, np.asarray(arrays["y"]), np.asarray(arrays["qid"]))
-
-        return cls(name, part("train"), part("valid"), part("test"))
-
-
-def _arrays(part: Dataset) -> dict[str, Any]:
-    labels = {"y": part.y, "qid": part.qid}
-    if not part.is_sparse:
-        return {"X": part.X, **labels}
-    X = part.X
-    shape = np.array(X.shape)
-    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": shape, **labels}
+        return cls(name, *(map_arrays(folder, part) for part in ("train", "valid", "test")))
 
 
 def _has_preferences(part: Dataset) -> bool:

@@ -11,10 +11,13 @@ from rankwright.data.validation import Floats, Matrix
 def scaled(X: Matrix) -> tuple[Matrix, Floats]:
     """Return features over their standard deviations, and those deviations."""
     scale = standard_deviations(X)
-    inverse = (1 / scale).astype(X.dtype)
-    if sp.issparse(X):
-        return sp.csr_array(X * inverse), scale
-    return X * inverse, scale
+    return divided(X, scale), scale
+
+
+def divided(X: Matrix, scale: Floats) -> Matrix:
+    """Return features over a scale, in their own precision."""
+    result = X * (1 / scale).astype(X.dtype)
+    return sp.csr_array(result) if sp.issparse(X) else result
 
 
 def standard_deviations(X: Matrix) -> Floats:

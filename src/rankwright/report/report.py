@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.comparison.result import Comparison, Standing, query_ids
+from rankwright.comparison.result import Comparison, Standing
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.evaluation.folds import Fold
@@ -170,7 +170,9 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         "models": [{"name": s.name, "family": s.family} for s in comparison.standings],
         "folds": [fold.name for fold in comparison.folds],
         "fold": [i for i, f in enumerate(comparison.folds) for _ in range(f.test.n_queries)],
-        "queries": [str(qid) for fold in comparison.folds for qid in query_ids(fold)],
+        "queries": [
+            str(qid) for fold in comparison.folds for qid in fold.test.groups.names.tolist()
+        ],
         "values": {
             metric: [_rounded(s.per_query[metric]) for s in comparison.standings]
             for metric in comparison.metrics

@@ -1,0 +1,84 @@
+"""Keys of results: equal if and only if the same would come out.
+
+A key is two hashes, ``SETTINGS-CODE``: of everything that was asked for, the data included, and of
+the installed library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import secrets
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rankwright
+
+_NO_MATTER = ("n_jobs", "verbose")  # parameters that do not change what is learned
+
+
+def key(**parts: Any) -> str:
+    """Return the key of a result: of what it depends on, by name.
+
+    Arrays count with all their values, estimators with their class and parameters.
+    """
+    return f"{hashed(described(parts).encode())}-{code_hash()}"
+
+
+@cache
+def code_hash() -> str:
+    """Return a hash of the installed library: its Python files and its kernels."""
+    root = Path(rankwright.__file__).parent
+    digest = hashlib.blake2b(digest_size=8)
+    files = [path for suffix in ("py", "so") for path in root.rglob(f"*.{suffix}")]
+    for path in sorted(files, key=lambda path: path.relative_to(root).parts):
+        digest.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size} ".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def described(value: Any) -> str:
+    """Return a text that is equal for equal values, in this and in any other process.
+
+    What has no such text (a lambda) gets one of its own, so that nothing of it is ever kept.
+    """
+    if isinstance(value, Mapping):
+        items = sorted((str(name), described(item)) for name, item in value.items())
+        return "{" + ", ".join(f"{name}: {item}" for name, item in items) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(described, value))}]"
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        content = np.ascontiguousarray(value).tobytes()
+        return f"array {value.dtype} {value.shape} {hashed(content)}"
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {item.name: getattr(value, item.name) for item in fields(value)}
+        return f"{_source(type(value))} {described(parts)}"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        params = value.get_params(deep=False).items()
+        kept = {name: item for name, item in params if name not in _NO_MATTER}
+        return f"{_source(type(value))} {described(kept)}"
+    if inspect.isfunction(value) and "<" not in value.__qualname__:
+        return _source(value)
+    text = repr(value)
+    return text if " at 0x" not in text else f"{text} {secrets.token_hex(8)}"
+
+
+def _source(what: Any) -> str:
+    """Return the name of a class or function; if it is not the library's, also of its source."""
+    name = f"{what.__module__}.{what.__qualname__}"
+    if what.__module__.partition(".")[0] == rankwright.__name__:
+        return name
+    try:
+        return f"{name} {hashed(inspect.getsource(what).encode())}"
+    except (OSError, TypeError):
+        return name
+
+
+def hashed(content: bytes) -> str:
+    """Return a hash of bytes, as text."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

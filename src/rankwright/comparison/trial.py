@@ -1,0 +1,248 @@
+"""One ranker, one set of parameters, one fold: fitted and measured. Everything else calls this.
+
+A comparison searches with it on the validation queries (:func:`run_search`), a study of parameters
+measures with it on the queries left out, a noise study on those that stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rankwright.comparison.entries import Entry
+from rankwright.comparison.facts import facts_of
+from rankwright.comparison.space import draw
+from rankwright.comparison.store import plain
+from rankwright.comparison.workers import tell
+from rankwright.data.dataset import Dataset
+from rankwright.data.validation import Floats
+from rankwright.evaluation.folds import Fold
+from rankwright.metrics.metric import Metric, mean_of_queries
+from rankwright.metrics.parsing import parse
+
+
+@dataclass(frozen=True, eq=False)
+class TrialResult:
+    """What came of a trial.
+
+    Attributes
+    ----------
+    model : object
+        The fitted model.
+    params : dict
+        Its parameters that the entry searches.
+    per_query : ndarray of shape (n_queries,)
+        The metric by query.
+    value : float
+        Its mean.
+    seconds : float
+        Time of the fit.
+    warnings : list of str
+        What the model warned of.
+    """
+
+    model: Any
+    params: dict[str, Any]
+    per_query: Floats
+    value: float
+    seconds: float
+    warnings: list[str]
+
+
+def run_trial(
+    entry: Entry,
+    params: dict[str, Any],
+    fold: Fold,
+    metric: str | Metric,
+    *,
+    on: Literal["valid", "test"] = "valid",
+    n_jobs: int | None = 1,
+    watch: bool = True,
+) -> TrialResult:
+    """Fit a clone of the entry's estimator to the training queries, and measure it.
+
+    Parameters
+    ----------
+    entry : Entry
+        The model.
+    params : dict
+        Parameters to set; the others are the estimator's own.
+    fold : Fold
+        The queries. A model whose ``fit`` takes ``valid`` watches the validation queries.
+    metric : str or Metric
+        What is measured.
+    on : {"valid", "test"}
+        Where it is measured.
+    n_jobs : int, optional
+        Threads of the model; None leaves it to the model.
+    watch : bool, default True
+        Let a model that has an ``eval_metric`` watch this metric; else it has its own.
+    """
+    from sklearn.base import clone
+
+    model = clone(entry.estimator)
+    given = {"eval_metric": str(metric) if watch else None, "n_jobs": n_jobs}
+    known = model.get_params()
+    settings = {k: v for k, v in given.items() if v is not None and k in known}
+    if params or settings:
+        model.set_params(**{**params, **settings})
+    begin = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _fit(model, fold, entry.scale)
+    seconds = time.perf_counter() - begin
+    part = fold.parts()[on]
+    per_query = parse(metric).per_query(part.y, model.predict(part.X), part.groups)
+    return TrialResult(
+        model,
+        {name: model.get_params()[name] for name in entry.space},
+        per_query,
+        mean_of_queries(per_query, str(metric)),
+        seconds,
+        sorted({str(warning.message) for warning in caught}),
+    )
+
+
+def _fit(model: Any, fold: Fold, scale: bool) -> None:
+    from rankwright.estimator import as_model
+    from rankwright.linear.scaling import divided, standard_deviations
+
+    train, valid = fold.train, fold.valid
+    if scale:
+        deviations = standard_deviations(train.X)
+        train, valid = (
+            Dataset.from_checked(divided(part.X, deviations), part.y, part.qid)
+            for part in (train, valid)
+        )
+    asked = as_model(model)
+    watched = {"valid": valid} if asked.takes_valid() else {}
+    model.fit(train.X, train.y, train.qid, **watched)
+    if scale:
+        asked.unscale(deviations)
+
+
+# ---- a search ----
+
+
+@dataclass(frozen=True)
+class Event:
+    """Progress of a comparison.
+
+    ``kind`` is ``"trial"`` (one set of parameters was tried), ``"done"``, ``"kept"`` (was finished
+    before) or ``"failed"``; ``value`` is the validation metric, ``text`` what went wrong.
+    """
+
+    kind: str
+    model: str
+    fold: str
+    value: float = float("nan")
+    seconds: float = 0.0
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a search.
+
+    ``facts`` is plain data, ready for JSON; ``scores`` are those of the test documents; ``model``
+    is the fitted model, or None if it must be read from the folder ``path``; ``files`` are what is
+    to be written there.
+    """
+
+    facts: dict[str, Any]
+    scores: Floats
+    model: Any = None
+    path: Path | None = None
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> float:
+        """The metric on the validation queries."""
+        value = self.facts["valid"]
+        return math.nan if value is None else float(value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "model": None}  # another process gets it from its file
+
+
+def run_search(
+    entry: Entry, fold: Fold, metric: str, *, n_trials: int, random_state: int
+) -> Outcome:
+    """Choose parameters on the validation queries; score the test queries with the best.
+
+    The first trial is the estimator as it was given; of equal trials the first is best.
+    """
+    sign = 1.0 if parse(metric).higher_is_better else -1.0
+    begin = time.perf_counter()
+    best: TrialResult | None = None
+    trials, chosen = [], 0
+    for number in range(n_trials if entry.space else 1):
+        params = draw(entry.space, number - 1, random_state) if number else {}
+        trial = run_trial(entry, params, fold, metric)
+        trials.append(
+            {
+                "params": trial.params,
+                "valid": trial.value,
+                "seconds": trial.seconds,
+                "warnings": trial.warnings,
+            }
+        )
+        if best is None or sign * trial.value > sign * best.value:
+            best, chosen = trial, number
+        tell(Event("trial", entry.name, fold.name, trial.value))
+    assert best is not None
+    scores, microseconds = _score(best.model, fold.test)
+    files = _files(best.model, scores)
+    facts = {
+        "model": entry.name,
+        "family": entry.family,
+        "class": type(best.model).__name__,
+        "fold": fold.name,
+        "params": best.params,
+        "trial": chosen,
+        "trials": trials,
+        "valid": best.value,
+        "train_seconds": best.seconds,
+        "search_seconds": time.perf_counter() - begin,
+        "score_us": microseconds,
+        **facts_of(best.model, fold, metric),
+        "model_bytes": len(files["model.rw"]) if "model.rw" in files else None,
+    }
+    return Outcome(plain(facts), scores, best.model, files=files)
+
+
+def _files(model: Any, scores: Floats) -> dict[str, bytes]:
+    from rankwright.models import CLASSES
+    from rankwright.persistence import packed
+
+    content = io.BytesIO()
+    np.save(content, scores, allow_pickle=False)
+    files = {"scores.npy": content.getvalue()}
+    if type(model).__name__ in CLASSES:
+        with contextlib.suppress(TypeError):  # what cannot be saved was still measured
+            files["model.rw"] = packed(model)
+    return files
+
+
+def _score(model: Any, test: Dataset) -> tuple[Floats, float]:
+    """Return scores, and the microseconds that one document took: the best of a few calls."""
+    scores = np.asarray(model.predict(test.X), dtype=np.float64)
+    if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
+        raise ValueError("predict must return one finite score per document.")
+    best, spent = math.inf, 0.0
+    for _ in range(20):
+        begin = time.perf_counter()
+        model.predict(test.X)
+        seconds = time.perf_counter() - begin
+        best, spent = min(best, seconds), spent + seconds
+        if spent > 0.2:
+            break
+    return scores, 1e6 * best / test.n_docs

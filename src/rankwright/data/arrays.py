@@ -1,0 +1,64 @@
+"""A data set as plain arrays: hashed, written, and mapped into the memory of several processes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.sparse import as_csr
+
+_TEXTS = "OT"  # kinds of arrays that hold their texts elsewhere
+
+
+def fingerprint(*datasets: Dataset) -> str:
+    """Return a hash of features, labels and query ids of one data set, or of several in turn.
+
+    Examples
+    --------
+    >>> one = Dataset([[0.5], [1.0]], [0, 1], [7, 7])
+    >>> fingerprint(one) == fingerprint(Dataset([[0.5], [1.0]], [0, 1], [7, 7]))
+    True
+    >>> fingerprint(one) == fingerprint(Dataset([[0.5], [1.0]], [1, 0], [7, 7]))
+    False
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for dataset in datasets:
+        for name, array in _arrays(dataset).items():
+            digest.update(f"{name} {array.dtype} {array.shape} ".encode())
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def write_arrays(dataset: Dataset, folder: Path, name: str) -> None:
+    """Write a data set to ``name.*.npy``, for :func:`map_arrays`."""
+    for key, array in _arrays(dataset).items():
+        np.save(folder / f"{name}.{key}.npy", array, allow_pickle=False)
+
+
+def map_arrays(folder: Path, name: str) -> Dataset:
+    """Return a data set whose arrays are files, mapped into memory."""
+    files = {path.name.split(".")[-2]: path for path in folder.glob(f"{name}.*.npy")}
+    arrays = {key: np.asarray(np.load(path, mmap_mode="r")) for key, path in files.items()}
+    if "X" in arrays:
+        X: Any = arrays["X"]
+    else:
+        shape = tuple(arrays["shape"].tolist())
+        X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        X = as_csr(X, f"{name}.X")
+    return Dataset.from_checked(X, arrays["y"], arrays["qid"])
+
+
+def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
+    qid = dataset.qid.astype(str) if dataset.qid.dtype.kind in _TEXTS else dataset.qid
+    labels = {"y": dataset.y, "qid": qid}
+    if not dataset.is_sparse:
+        return {"X": dataset.X, **labels}
+    X = dataset.X
+    shape = np.array(X.shape)
+    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": shape, **labels}

@@ -1,0 +1,325 @@
+"""Calls here, in workers, and wherever another executor takes them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rankwright as rw
+from rankwright.comparison.executors import (
+    Elsewhere,
+    Here,
+    JobExecutor,
+    Workers,
+    executor_for,
+    run_all,
+)
+from rankwright.comparison.handing import Handing, OnDisk, opened
+from rankwright.comparison.workers import Worker, WorkerError, reason, tell
+from rankwright.evaluation import Fold, split
+from rankwright.exceptions import DataError
+from rankwright.threads import n_threads
+
+
+def where(number: int = 0) -> tuple[int, int]:
+    return os.getpid(), number
+
+
+def fail(how: str) -> None:
+    if how == "value":
+        raise ValueError("two\nlines")
+    if how == "end of file":
+        raise EOFError("of a model")
+    if how == "own":
+        raise OwnError("a", "b")
+    if how == "exit":
+        sys.exit(3)
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "leave":
+        os._exit(7)
+
+
+class OwnError(Exception):
+    def __init__(self, a: str, b: str) -> None:
+        super().__init__(a + b)
+
+
+def say(number: int) -> int:
+    tell(("begun", number))
+    print("models may print")  # noqa: T201
+    return number
+
+
+def threads() -> dict[str, Any]:
+    from threadpoolctl import threadpool_info
+
+    return {
+        "rankwright": n_threads(None),
+        "others": max((pool["num_threads"] for pool in threadpool_info()), default=1),
+    }
+
+
+def total(data: Fold | rw.Dataset) -> tuple[str, float, int]:
+    part = data.train if isinstance(data, Fold) else data
+    writable = 0 if sp.issparse(part.X) else int(part.X.flags.writeable)
+    return type(data).__name__, float(part.X.sum()), writable
+
+
+def unsendable() -> Any:
+    return lambda: None
+
+
+@contextlib.contextmanager
+def threads_elsewhere(folder: Path) -> Iterator[JobExecutor]:
+    with ThreadPoolExecutor(2) as executor:
+        yield Elsewhere(executor, folder)
+
+
+@contextlib.contextmanager
+def processes_elsewhere(folder: Path) -> Iterator[JobExecutor]:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        yield Elsewhere(executor, folder)
+
+
+@contextlib.contextmanager
+def workers(folder: Path) -> Iterator[JobExecutor]:
+    with Workers(2, folder) as executor:
+        yield executor
+
+
+@contextlib.contextmanager
+def here(folder: Path) -> Iterator[JobExecutor]:
+    with Here() as executor:
+        yield executor
+
+
+KINDS = {
+    "here": here,
+    "workers": workers,
+    "threads": threads_elsewhere,
+    "processes": processes_elsewhere,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_calls_give_the_same_wherever_they_run(kind: str, tmp_path: Path) -> None:
+    data = rw.data.make_mslr_like(n_queries=12, n_features=4, mean_docs=6)
+    (fold,) = split(data)
+    with KINDS[kind](tmp_path / "data") as executor:
+        assert isinstance(executor, Executor)
+        pid, number = executor.submit(where, number=7).result()
+        assert (pid == os.getpid()) == (kind == "here")
+        assert number == 7
+        name, value, _ = executor.submit(total, data=fold).result()
+        assert (name, value) == ("Fold", float(fold.train.X.sum()))
+        name, value, _ = executor.submit(total, data=data).result()
+        assert (name, value) == ("Dataset", float(data.X.sum()))
+        wrong = executor.submit(fail, how="value").exception()
+        assert wrong is not None
+        assert reason(wrong) == "ValueError: two lines"
+        assert executor.submit(where, number=8).result()[1] == 8  # life goes on
+        assert executor.submit(threads).result()["others"] == 1
+        if kind != "here":
+            with pytest.raises(TypeError, match="arguments of a call must be given by name"):
+                executor.submit(where, 7)
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("end of file", "EOFError: of a model"),
+        ("own", "OwnError: ab"),
+        ("exit", "SystemExit: 3"),
+        ("kill", "its process was ended by signal 9 (SIGKILL)."),
+        ("leave", "its process ended with exit code 7."),
+    ],
+)
+@pytest.mark.parametrize("kind", ["workers", "threads"])
+def test_a_call_that_fails_takes_nothing_with_it(
+    kind: str, how: str, expected: str, tmp_path: Path
+) -> None:
+    with KINDS[kind](tmp_path) as executor:
+        failing, other = executor.submit(fail, how=how), executor.submit(where, number=1)
+        wrong = failing.exception(timeout=60)
+        assert wrong is not None
+        assert reason(wrong) == expected
+        assert other.result()[1] == 1
+        assert executor.submit(where, number=2).result()[1] == 2
+
+
+def test_what_cannot_be_sent_is_said(tmp_path: Path) -> None:
+    with Workers(1, tmp_path) as executor:
+        wrong = executor.submit(unsendable).exception()
+        assert "pickle" in str(wrong)
+        wrong = executor.submit(where, number=lambda: 0).exception()
+        assert "pickle" in str(wrong)
+        assert executor.submit(where, number=2).result()[1] == 2
+
+
+def test_a_worker_has_one_thread(tmp_path: Path) -> None:
+    with Workers(1, tmp_path) as executor:
+        assert executor.submit(threads).result() == {"rankwright": 1, "others": 1}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_calls_tell_is_heard(
+    n_jobs: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[Any] = []
+    with executor_for(n_jobs, folder=tmp_path, listener=heard.append) as executor:
+        assert sorted(f.result() for _, f in run_all(executor, said(4))) == [0, 1, 2, 3]
+    assert sorted(heard) == [("begun", i) for i in range(4)]
+    out, err = capfd.readouterr()
+    assert (out + err).count("models may print") == 4
+    tell("nobody listens")
+
+
+def said(n: int) -> Iterator[Any]:
+    return ((i, (say, {"number": i})) for i in range(n))
+
+
+def test_not_more_is_submitted_than_is_good() -> None:
+    begun: list[int] = []
+    calls: Iterator[Any] = ((i, (where, {})) for i in range(3))
+
+    class Counting(Here):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            begun.append(len(begun))
+            return super().submit(where)
+
+    for done, (_, future) in enumerate(run_all(Counting(), calls), 1):
+        assert future.done()
+        assert len(begun) == done  # the next only when this one is written down
+
+
+def test_an_interrupt_is_not_a_result() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Here().submit(interrupt)
+
+
+def test_what_was_not_finished_is_stopped(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    with executor_for(2, folder=tmp_path) as executor:
+        futures = [executor.submit(sleep, seconds=60.0) for _ in range(5)]
+        time.sleep(0.1)
+    assert time.monotonic() - begin < 30
+    for future in futures:
+        assert future.cancelled() or isinstance(future.exception(timeout=30), WorkerError)
+
+
+def sleep(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def test_n_jobs_is_looked_at() -> None:
+    with executor_for(1) as executor:
+        assert isinstance(executor, Here)
+    with pytest.raises(ValueError, match="n_jobs"), executor_for(0):
+        pass
+
+
+# ---- data ----
+
+
+def test_data_is_written_once_and_mapped_once(tmp_path: Path) -> None:
+    data = rw.data.make_mslr_like(n_queries=12, n_features=4, mean_docs=6)
+    hand = Handing(tmp_path)
+    one, two = hand(data), hand(data)
+    assert one is two
+    assert hand(7) == 7
+    assert isinstance(one, OnDisk)
+    assert opened(one) is opened(two)
+    assert len(list(tmp_path.iterdir())) == 1
+    sparse = rw.Dataset(sp.csr_array(data.X), data.y, [f"q {q}" for q in data.qid])
+    again = opened(hand(sparse))
+    np.testing.assert_array_equal(again.X.toarray(), data.X)
+    assert again.qid.tolist() == sparse.qid.tolist()
+
+
+def test_a_machine_that_sees_other_data_says_so(tmp_path: Path) -> None:
+    data = rw.data.make_mslr_like(n_queries=12, n_features=4, mean_docs=6)
+    there = Handing(tmp_path, check=True)(data)
+    np.save(there.folder / "all.y.npy", data.y + 1)
+    with pytest.raises(DataError, match=r"has other data on .*\. Name a folder that all machines"):
+        there.open()
+    for path in there.folder.iterdir():
+        path.unlink()
+    with pytest.raises(DataError, match=r"cannot be read on .*\. Name a folder that all machines"):
+        there.open()
+
+
+# ---- processes ----
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "from rankwright.comparison.executors import Workers\n"
+        "from tests.unit.test_executors import hold\n"
+        f"calls = Workers(2, Path({str(tmp_path)!r}))\n"
+        "for i in range(2): calls.submit(hold, folder=sys.argv[1], seconds=120.0)\n"
+        "time.sleep(120)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+    )
+    pids: list[int] = []
+    deadline = time.monotonic() + 60
+    while len(pids) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+        pids = [int(path.name) for path in tmp_path.glob("[0-9]*") if path.is_file()]
+    assert len(pids) == 2
+    process.kill()
+    _, err = process.communicate(timeout=30)  # waits for all that hold its end: the workers too
+    assert err == b""
+    assert not any(map(alive, pids))
+
+
+def hold(folder: str, seconds: float) -> None:
+    """Say who this is, and go on talking for a while."""
+    (Path(folder) / str(os.getpid())).touch()
+    for _ in range(int(100 * seconds)):
+        tell("still here")
+        time.sleep(0.01)
+
+
+def test_a_worker_is_closed_at_once_and_for_good() -> None:
+    worker = Worker()
+    assert worker.run(where, {}, None)[0] != os.getpid()
+    thread = threading.Timer(0.3, worker.close)
+    thread.start()
+    begin = time.monotonic()
+    with pytest.raises(WorkerError, match="signal 9"):
+        worker.run(sleep, {"seconds": 60.0}, None)
+    assert time.monotonic() - begin < 30
+    thread.join()
+    with pytest.raises(WorkerError, match="was stopped"):
+        worker.run(where, {}, None)
