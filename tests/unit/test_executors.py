@@ -300,6 +300,8 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     process.kill()
     _, err = process.communicate(timeout=30)  # waits for all that hold its end: the workers too
     assert err == b""
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)  # their files are closed a moment before they are gone
     assert not any(map(alive, pids))
 
 
