@@ -115,6 +115,7 @@ class RandomRanker(Ranker):
 
     def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> RandomRanker:
         """Learn nothing but the number of features."""
+        self.check_params()
         check_ranking_data(self, X, y, qid)
         return self
 
@@ -123,3 +124,8 @@ class RandomRanker(Ranker):
         matrix = check_features(self, X).astype(np.float64)
         keys = combine(int(self.random_state), row_keys(matrix))
         return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def check_params(self) -> None:
+        """Raise unless the seed is an integer."""
+        if not isinstance(self.random_state, int | np.integer):
+            raise ValueError(f"random_state must be an integer, but is {self.random_state!r:.50}.")

@@ -60,6 +60,11 @@ class Model(Protocol):
 
     def check_state(self) -> None:
         """Raise DataError unless parameters and fitted attributes, read from a file, can be."""
+        try:
+            self.check_params()
+        except (ValueError, TypeError, ArithmeticError) as error:
+            text = " ".join(str(error).split())
+            raise DataError(f"the parameters cannot be: {text:.200}") from None
         check_stored_names(self)
 
     def fit_dataset(

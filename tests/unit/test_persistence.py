@@ -605,3 +605,13 @@ def test_attributes_of_the_class_are_not_replaced(
 def test_a_missing_parameter_has_its_default(good: bytes, tmp_path: Path) -> None:
     content = with_header(good, lambda header: header["params"].pop("alpha"))
     assert loaded(content, tmp_path).alpha == LinearRanker().alpha
+
+
+def test_parameters_that_predict_would_stumble_over_are_refused(tmp_path: Path) -> None:
+    content = bytes_of(rw.RandomRanker().fit(X, Y, QID), tmp_path)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        header = json.loads(archive.read("header.json"))
+    header["params"]["random_state"] = {"dict": {}}
+    changed = packed(("header.json", json.dumps(header).encode()))
+    message = r"the parameters cannot be: random_state must be an integer, but is \{\}\."
+    assert_refused(changed, message, tmp_path)

@@ -231,18 +231,13 @@ class OnlineLearner(Model, Estimator):
 
     def check_state(self) -> None:
         """Raise unless parameters and fitted attributes, read from a file, can be a learner's."""
-        try:
-            self.check_params()
-        except (ValueError, TypeError, ArithmeticError) as error:
-            text = " ".join(str(error).split())
-            raise DataError(f"the parameters cannot be: {text:.200}") from None
+        super().check_state()
         for name in ("n_rounds_", "n_updates_"):
             value = getattr(self, name, None)
             if type(value) is not int or not 0 <= value < 1 << 62:
                 raise DataError(f"{name} must be an integer >= 0, but is {value!r:.50}.")
         if type(getattr(self, "cumulative_loss_", None)) is not float:
             raise DataError("cumulative_loss_ must be a number.")
-        super().check_state()
 
     def summary(self) -> dict[str, Any]:
         """Return rounds, updates and loss so far."""
