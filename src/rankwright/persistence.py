@@ -3,8 +3,7 @@
 A ``.rw`` file is a ZIP archive without compression: ``header.json`` with the class, its parameters
 and what is fitted, then one ``.npy`` for each fitted array and
 one ``.txt`` for each long text, such as LightGBM's trees. Equal models give equal bytes. Reading
-trusts nothing: classes, losses and attributes come from lists, and every size is compared with that
-of the file before anything of that size is made.
+trusts nothing: classes, losses and attributes come from lists, and no size is believed.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import io
 import json
 import math
 import re
-import reprlib
-import struct
 import zipfile
 from collections.abc import Collection
 from importlib import import_module
@@ -35,6 +32,7 @@ from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
 from rankwright.metrics import METRICS, parse
+from rankwright.model_archive import open_archive, read_array, read_bytes, read_text, short
 from rankwright.models import CLASSES
 
 FORMAT = 1
@@ -58,13 +56,7 @@ _ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 _NOT_FINITE = ("inf", "-inf", "nan")
 
 _MAX_HEADER = 16 << 20
-_MAX_NPY_HEADER = 256
-_MAX_DIRECTORY = 1 << 16
-_UTF8 = 0x800  # the one flag of an entry that may be set
-_END = struct.Struct("<4s4H2LH")  # end of the archive: magic, ..., size and offset of the directory
-_END64 = 20  # bytes of what precedes it in archives of more than 4 GiB
-_short = reprlib.aRepr.repr  # for what comes from a file: one line, however long or deep
-_BROKEN = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OverflowError, struct.error)
+_MAX_PADDING = 64 << 20
 
 
 def save(model: Any, path: PathLike) -> None:
@@ -119,8 +111,8 @@ def load(path: PathLike) -> Any:
     """Read a model that :func:`save` wrote.
 
     It is safe on files from strangers: nothing in them is run, and no more memory is taken than a
-    small multiple of the file. Whatever is wrong with the file is a
-    :class:`~rankwright.exceptions.DataError`.
+    small multiple of the file (and 64 MiB). Whatever is wrong with the file is a
+    :class:`~rankwright.exceptions.DataError`, in one line.
 
     Parameters
     ----------
@@ -131,9 +123,12 @@ def load(path: PathLike) -> Any:
         with open(path, "rb") as stream:
             return _unpack(stream)
     except DataError as error:
-        raise DataError(error.message, path=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}.", path=path) from None
+        raise DataError(" ".join(error.message.split()), path=path) from None
+    except MemoryError:
+        raise DataError("does not fit into the memory.", path=path) from None
+    except (OSError, ValueError) as error:  # or a name with a NUL
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"cannot be read: {reason}.", path=path) from None
 
 
 # ---- writing ----
@@ -229,55 +224,13 @@ def _encode(value: Any, name: str) -> Any:
 
 
 def _unpack(stream: IO[bytes]) -> Any:
-    size = stream.seek(0, io.SEEK_END)
-    _check_ends(stream, size)
-    try:
-        archive = zipfile.ZipFile(stream)
-    except _BROKEN:
-        raise DataError("is damaged or cut short.") from None
-    with archive:
-        _check_entries(archive.infolist(), size)
+    with open_archive(stream) as archive:
         header = _header(archive)
         wanted = [_HEADER, *(_entry(name) for name in header["arrays"])]
         if sorted(archive.namelist()) != sorted(set(wanted)):
-            raise DataError(f"must hold {_short(wanted)}, but holds {_short(archive.namelist())}.")
+            raise DataError(f"must hold {short(wanted)}, but holds {short(archive.namelist())}.")
         arrays = {name: _read_entry(archive, _entry(name)) for name in header["arrays"]}
     return _restore(header, arrays)
-
-
-def _check_ends(stream: IO[bytes], size: int) -> None:
-    """Raise unless the file begins and ends as our archives do, with a directory that is small."""
-    stream.seek(0)
-    if stream.read(4) != b"PK\x03\x04":
-        raise DataError("is not a rankwright model.")
-    stream.seek(max(size - _END64 - _END.size, 0))
-    before, end = stream.read(_END64), stream.read(_END.size)
-    if len(end) < _END.size or not end.startswith(b"PK\x05\x06"):
-        raise DataError("is damaged or cut short.")
-    n_bytes, offset, _ = _END.unpack(end)[-3:]
-    # A second, 64-bit end would win over this one.
-    if offset + n_bytes + _END.size != size or before.startswith(b"PK\x06\x07"):
-        raise DataError("is damaged or cut short.")
-    if n_bytes > _MAX_DIRECTORY:
-        raise DataError("is not a rankwright model: it holds too many entries.")
-
-
-def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
-    for entry in entries:
-        packed = entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size
-        if packed or entry.flag_bits & ~_UTF8:
-            raise DataError(
-                f"is not a rankwright model: {_short(entry.filename)} is compressed or encrypted."
-            )
-    if sum(entry.file_size for entry in entries) > size:
-        raise DataError("is damaged: its entries are larger than the file.")
-
-
-def _content(archive: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        return archive.read(name)
-    except _BROKEN:
-        raise DataError(f"is damaged: {_short(name)} cannot be read.") from None
 
 
 def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -285,7 +238,7 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise DataError(f"is not a rankwright model: it holds no {_HEADER}.")
     if archive.getinfo(_HEADER).file_size > _MAX_HEADER:
         raise DataError(f"{_HEADER} must be at most {_MAX_HEADER >> 20} MiB.")
-    content = _content(archive, _HEADER)
+    content = read_bytes(archive, _HEADER)
     try:
         header = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -294,7 +247,7 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise DataError(f"is not a rankwright model: {_HEADER} has no format version.")
     if type(header["format"]) is not int or header["format"] != FORMAT:
         raise DataError(
-            f"has format version {_short(header['format'])}, but rankwright {__version__} reads "
+            f"has format version {short(header['format'])}, but rankwright {__version__} reads "
             f"version {FORMAT}."
         )
     if {key: type(value) for key, value in header.items()} != _KEYS:
@@ -310,39 +263,15 @@ def _entry(name: str) -> str:
 
 
 def _read_entry(archive: zipfile.ZipFile, name: str) -> Any:
-    if not name.endswith(".txt"):
-        return _array(archive, name)
-    try:
-        return _content(archive, name).decode()
-    except UnicodeDecodeError:
-        raise DataError(f"{_short(name)} is not UTF-8 text.") from None
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Return an array; its size is known to be right before it is made."""
-    content = _content(archive, name)
-    stream = io.BytesIO(content)
-    try:
-        if npy.read_magic(stream) != (1, 0):
-            raise ValueError
-        shape, fortran, dtype = npy.read_array_header_1_0(stream, max_header_size=_MAX_NPY_HEADER)
-    except Exception:  # a header is a Python literal, and can fail in more ways than numpy names
-        raise DataError(f"{name} is not an array in NumPy's format 1.0.") from None
-    if dtype.kind not in "fiu" or dtype.itemsize > 8:
-        raise DataError(f"{name} must hold numbers, but its type is {_short(dtype.str)}.")
-    n_bytes = len(content) - stream.tell()
-    possible = not fortran and len(shape) <= 32 and all(0 <= n < 1 << 48 for n in shape)
-    if not possible or math.prod(shape) * dtype.itemsize != n_bytes:
-        raise DataError(f"{name} holds {n_bytes} bytes, which is not {dtype} of shape {shape}.")
-    array: NDArray[Any] = np.ndarray(shape, dtype, content, stream.tell())
-    return array.astype(dtype.newbyteorder("="))
+    return (read_text if name.endswith(".txt") else read_array)(archive, name)
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     name = header["class"]
     if name not in CLASSES:
-        raise DataError(f"class must be one of {', '.join(CLASSES)}, but is {_short(name)}.")
+        raise DataError(f"class must be one of {', '.join(CLASSES)}, but is {short(name)}.")
     kind = _class(name)
+    _check_padding(header)
     try:
         params = {key: _decode(value) for key, value in header["params"].items()}
         fitted = {key: _decode(value) for key, value in header["fitted"].items()}
@@ -351,10 +280,30 @@ def _restore(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     model = _make(kind, params, list(kind().get_params()))
     for key, value in {**fitted, **arrays}.items():
         if not _ATTRIBUTE.fullmatch(key) or hasattr(kind, key):
-            raise DataError(f"{name} has no fitted attribute {_short(key)}.")
+            raise DataError(f"{name} has no fitted attribute {short(key)}.")
         setattr(model, key, value)
     _check_fitted(model)
     return model
+
+
+def _check_padding(header: dict[str, Any]) -> None:
+    """Raise if arrays of texts, in which each takes the room of the longest, were far too large."""
+    padded, rest = 0, [header["params"], header["fitted"]]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest.extend(value.values())
+            texts = value.get("texts")
+            if isinstance(texts, list):
+                longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+                padded += 4 * len(texts) * longest
+        elif isinstance(value, list):
+            rest.extend(item for item in value if isinstance(item, dict | list))
+    if padded > _MAX_PADDING:
+        raise DataError(
+            f"texts of unequal lengths would take {padded >> 20} MiB, but may take "
+            f"{_MAX_PADDING >> 20}."
+        )
 
 
 def _decode(value: Any) -> Any:
@@ -379,14 +328,14 @@ def _decode(value: Any) -> Any:
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
             fields = [f.name for f in dataclasses.fields(_LOSSES[name])]
             return _make(_LOSSES[name], {k: _decode(v) for k, v in params.items()}, fields)
-    raise DataError(f"{_HEADER} holds a value of unknown kind: {_short(value)}.")
+    raise DataError(f"{_HEADER} holds a value of unknown kind: {short(value)}.")
 
 
 def _make(kind: Any, params: dict[str, Any], known: Collection[str] | None = None) -> Any:
     """Call a class with parameters that it knows."""
     for key in params:
         if known is not None and key not in known:
-            raise DataError(f"{kind.__name__} has no parameter {_short(key)}.")
+            raise DataError(f"{kind.__name__} has no parameter {short(key)}.")
     try:
         return kind(**params)
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -398,13 +347,19 @@ def _check_fitted(model: Any) -> None:
     """Raise unless what is fitted fits together; each class knows its own arrays."""
     n = getattr(model, "n_features_in_", None)
     if type(n) is not int:
-        raise DataError(f"n_features_in_ must be an integer, but is {_short(n)}.")
+        raise DataError(f"n_features_in_ must be an integer, but is {short(n)}.")
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         if type(names) is not list or {type(name) for name in names} != {str} or len(names) != n:
             raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
         model.feature_names_in_ = np.array(names, dtype=object)
-    model.check_state()
+    try:
+        model.check_state()
+    except DataError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        text = " ".join(str(error).split())
+        raise DataError(f"what is fitted does not fit together: {text:.200}") from None
 
 
 def _class(name: str) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import itertools
 import json
 import pickle
 import re
 import struct
+import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -447,6 +449,9 @@ def test_arrays_are_named_once_and_by_text(good: bytes, tmp_path: Path) -> None:
         (npy_saying(described((2**64 + 3,))), "coef_.npy holds 24 bytes, .*"),
         (npy_saying(described((-1, -3))), "coef_.npy holds 24 bytes, .*"),
         (npy_saying(described((0, 2**62)), b""), "coef_.npy holds 0 bytes, .*"),
+        (npy_saying(described((True, 3))), r"coef_.npy holds 24 bytes, .* of shape \(True, 3\)\."),
+        (npy_saying(described((3.0,))), "coef_.npy .*"),
+        (npy(np.array(3.0)), r"coef_ must be an array of float64 of shape \(3,\)\."),
         (npy_saying("{'descr': '<f8', 'fortran_order': False, 'shape': (3,%s)}" % ("1," * 33)),
          "coef_.npy holds 24 bytes, .*"),
         (npy_saying(described((3,)), bytes(23)), "coef_.npy holds 23 bytes, .*"),
@@ -558,6 +563,77 @@ def test_deep_nesting_is_refused(good: bytes, key: str, tmp_path: Path) -> None:
             loaded(with_depth(good, key, depth), tmp_path)
     with pytest.raises(DataError):
         loaded(with_depth(good, key, 10000), tmp_path)
+
+
+def test_texts_cannot_take_far_more_memory_than_the_file(good: bytes, tmp_path: Path) -> None:
+    texts = ["a" * 1_000_000, *["b"] * 500]
+
+    def hostile(header: dict[str, Any]) -> None:
+        header["params"]["alpha"] = {"texts": texts}
+        header["fitted"]["x_"] = {"dict": {"y": [{"texts": ["a"]}, {"texts": []}]}}
+
+    content = with_header(good, hostile)
+    tracemalloc.start()
+    try:
+        message = r"texts of unequal lengths would take 1911 MiB, but may take 64\."
+        assert_refused(content, message, tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(content)
+    finally:
+        tracemalloc.stop()
+    # Many small ones do not get around it.
+    few = ["a" * 100_000, *["b"] * 50]
+    content = with_header(good, lambda header: header["params"].update(alpha=[{"texts": few}] * 9))
+    assert_refused(content, r"texts of unequal lengths would take 175 MiB, .*", tmp_path)
+
+
+def test_texts_of_unequal_lengths_come_back(tmp_path: Path) -> None:
+    model = fitted()
+    model.classes_ = np.array(["a" * 10_000, *(f"label {i}" for i in range(1000))])
+    rw.save(model, tmp_path / "model.rw")
+    assert rw.load(tmp_path / "model.rw").classes_.tolist() == model.classes_.tolist()
+
+
+def test_a_model_that_does_not_fit_into_the_memory_is_a_data_error(
+    good: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("rankwright.persistence.read_array", none_left)
+    assert_refused(good, r"does not fit into the memory\.", tmp_path)
+
+
+def test_a_name_with_a_nul_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cannot be read: embedded null byte\.$"):
+        rw.load(tmp_path / "a\0b.rw")
+
+
+def test_messages_have_one_line_whatever_the_file_says(good: bytes, tmp_path: Path) -> None:
+    header, coef = parts(good)
+    values = ("a\nb", {"loss": "a\nb", "params": {}}, {"metric": "a\nb"}, {"a\nb": 1}, ["a\nb"])
+    messages = []
+    for part in ("params", "fitted"):
+        for key, value in itertools.product([*header[part], "a\nb"], values):
+            changed = {**header, part: {**header[part], key: value}}
+            entries = ("header.json", json.dumps(changed).encode()), ("coef_.npy", coef)
+            try:
+                loaded(packed(*entries), tmp_path)
+            except DataError as error:
+                messages.append(str(error))
+    assert len(messages) > 20
+    assert not any("\n" in message for message in messages)
+
+
+def test_arrays_without_dimensions_are_refused(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).random((20, 3))
+    rankers = rw.linear.TopicRankers({"penalty": "l1", "alpha": 0.2}).fit(
+        X, (X[:, :2] > 0.5).astype(int)
+    )
+    for name in ("offsets_", "features_", "weights_"):
+        wrong = copy.deepcopy(rankers)
+        setattr(wrong, name, np.array(getattr(rankers, name).dtype.type(3)))
+        with pytest.raises(DataError, match=f"^{name} must be "):
+            rw.save(wrong, tmp_path / "model.rw")
 
 
 def test_a_huge_header_is_refused(good: bytes, tmp_path: Path) -> None:

@@ -254,14 +254,19 @@ class TopicRankers(Estimator):
 
     def check_state(self) -> None:
         """Raise unless weights and topics, read from a file, fit together."""
-        n = len(self.weights_) if isinstance(getattr(self, "weights_", None), np.ndarray) else -1
+        weights = getattr(self, "weights_", None)
+        n = weights.size if isinstance(weights, np.ndarray) else -1
         check_fitted_array(self, "weights_", (n,))
         topics = getattr(self, "topics_", None)
         if type(topics) is not list or {type(name) for name in topics} - {str}:
             raise DataError("topics_ must be texts.")
         for name, size in (("features_", n), ("offsets_", len(topics) + 1)):
             array = getattr(self, name, None)
-            if not isinstance(array, np.ndarray) or array.dtype != np.int64 or len(array) != size:
+            if (
+                not isinstance(array, np.ndarray)
+                or array.dtype != np.int64
+                or array.shape != (size,)
+            ):
                 raise DataError(f"{name} must be {size} integers.")
         offsets, features = self.offsets_, self.features_
         if offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
