@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 
 import rankwright as rw
 from rankwright import DataError, LinearRanker
+from rankwright.baselines import RandomRanker
 from rankwright.losses import LOSSES, SLAM, XENDCG, Domination, Loss
 
 RNG = np.random.default_rng(3)
@@ -684,7 +685,7 @@ def test_a_missing_parameter_has_its_default(good: bytes, tmp_path: Path) -> Non
 
 
 def test_parameters_that_predict_would_stumble_over_are_refused(tmp_path: Path) -> None:
-    content = bytes_of(rw.RandomRanker().fit(X, Y, QID), tmp_path)
+    content = bytes_of(RandomRanker().fit(X, Y, QID), tmp_path)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         header = json.loads(archive.read("header.json"))
     header["params"]["random_state"] = {"dict": {}}
