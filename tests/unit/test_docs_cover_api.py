@@ -83,6 +83,44 @@ def test_guide_names_each_command_and_option() -> None:
                 assert not option.startswith("-") or f"`{option}" in page, (name, option)
 
 
+def test_guide_names_each_model_with_its_class() -> None:
+    from rankwright.models import MODELS
+
+    page = (DOCS / "guide" / "cli.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", page, re.MULTILINE)
+    assert dict(rows) == {name: kind for name, (_, kind) in MODELS.items()}
+
+
+def test_guide_says_which_commands_have_the_common_options() -> None:
+    import typer.main
+
+    from rankwright.cli import app
+
+    group: Any = typer.main.get_command(app)
+    readers = {
+        name: {option for parameter in command.params for option in parameter.opts}
+        for name, command in group.commands.items()
+        if any(
+            parameter.name == "data" and not parameter.opts[0].startswith("-")
+            for parameter in command.params
+        )
+    }
+    assert len(readers) >= 10
+    page = (DOCS / "guide" / "cli.md").read_text()
+    assert "\nEvery command that reads `DATA` has these options; " in page
+    assert all({"--label", "--qid", "--jobs"} <= options for options in readers.values())
+
+
+def test_index_links_each_page_of_the_guide() -> None:
+    pages = {f"guide/{page.name}" for page in (DOCS / "guide").glob("*.md")} - {"guide/index.md"}
+    text = (DOCS / "index.md").read_text()
+    assert set(re.findall(r"\((guide/[\w.]+)", text)) == pages
+    listed = re.findall(
+        r"^- \[.*?\]\(([\w.]+)\)", (DOCS / "guide" / "index.md").read_text(), re.MULTILINE
+    )
+    assert {f"guide/{page}" for page in listed} == pages
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if _BLOCK.search(p.read_text())], ids=lambda page: page.stem
