@@ -256,7 +256,7 @@ def test_data_that_changed_far_behind_are_other_data(
     result = run(*arguments, "--resume")
     assert isinstance(result.exception, rw.DataError)
     assert str(result.exception) == (
-        f"{out}.checkpoint: was made from other data than {path}. Start anew without --resume."
+        f"{out}.checkpoint: was made from other data than {path}. Start over without --resume."
     )
     assert result.stderr == ""
     assert not out.exists()
@@ -281,7 +281,7 @@ def test_data_that_change_between_passes_are_an_error(
     arguments = ["--stream", "--model", "slam-perceptron", "-o", tmp_path / "m.rw"]
     result = run(path, *arguments, "-p", "n_epochs=2")
     assert isinstance(result.exception, rw.DataError)
-    assert "data.txt: has changed since the pass before. Start anew." in str(result.exception)
+    assert "data.txt: has changed since the pass before. Start over." in str(result.exception)
     assert not (tmp_path / "m.rw").exists()
 
 

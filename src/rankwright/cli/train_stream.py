@@ -114,13 +114,13 @@ class StreamTraining:
         if n_pass == place["pass"] and place["data"]:
             if place["data"] != digest:
                 raise DataError(
-                    f"was made from other data than {self.path}. Start anew without --resume.",
+                    f"was made from other data than {self.path}. Start over without --resume.",
                     path=self._checkpoint,
                 )
             rounds = self.learner.n_rounds_
             typer.echo(f"{self._checkpoint}: resuming after {rounds} rounds", err=True)
         elif place["data"] not in ("", digest):
-            raise DataError("has changed since the pass before. Start anew.", path=self.path)
+            raise DataError("has changed since the pass before. Start over.", path=self.path)
         place["data"] = digest
 
     def _n_epochs(self) -> int:
@@ -185,7 +185,9 @@ class StreamTraining:
             return place
         if not os.path.exists(self._checkpoint):
             if self.resume:
-                typer.echo(f"{self._checkpoint}: no checkpoint yet, starting anew", err=True)
+                typer.echo(
+                    f"{self._checkpoint}: no checkpoint yet, starting from the beginning", err=True
+                )
             return place
         if not self.resume:
             typer.echo(f"{self._checkpoint}: not used without --resume, and written over", err=True)
@@ -245,7 +247,7 @@ class StreamTraining:
             key = different[0]
             raise DataError(
                 f"was made with {key}={there[key]!r}, not {asked[key]!r}. Resume with the same "
-                "parameters, or start anew without --resume.",
+                "parameters, or start over without --resume.",
                 path=self._checkpoint,
             )
         self.learner = learner

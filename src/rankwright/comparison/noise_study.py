@@ -1,6 +1,6 @@
 """How rankers behave as the training data gets worse.
 
-Each trial cuts the queries anew into training, validation and test queries (60/20/20). At each
+Each trial splits the queries afresh into training, validation and test queries (60/20/20). At each
 level the training queries are corrupted (clicks also replace the validation labels, as they would
 in practice), every model is fitted to the same corrupted data, and is measured on the test queries,
 which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper do the same.

@@ -64,7 +64,7 @@ class _Optuna:
         }
 
     def ask(self, number: int) -> dict[str, Any]:
-        # A sampler seeded by the trial: a study that was stopped goes on as if it had not been.
+        # A sampler seeded by the trial: a study that was stopped resumes as if it had not been.
         self._study.sampler = self._optuna.samplers.TPESampler(seed=self.random_state + number)
         chosen = self._study.ask(self._distributions).params
         for name, dimension in self.space.items():

@@ -143,7 +143,7 @@ def simulate_clicks(
         How users click; by default :class:`Cascade` with the XE-NDCG paper's probabilities.
     scores : array-like of shape (n_docs,), optional
         Documents are shown in the order of these, largest first, rows in order where they are
-        equal. None shuffles them, anew in each impression.
+        equal. None shuffles them, afresh in each impression.
     impressions : int, default 10
         Lists shown for each query.
     cut : bool, optional

@@ -32,7 +32,7 @@ class Corruption(ABC):
 
 @dataclass(frozen=True)
 class LabelNoise(Corruption):
-    """Labels drawn anew, by :func:`perturb_labels`; the level is the share of documents."""
+    """Labels drawn at random, by :func:`perturb_labels`; the level is the share of documents."""
 
     probabilities: tuple[float, ...] = LABEL_NOISE
 

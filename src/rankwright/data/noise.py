@@ -1,4 +1,4 @@
-"""Corrupted judgements: extra documents that are not relevant, and labels drawn anew.
+"""Corrupted judgements: extra documents that are not relevant, and labels drawn at random.
 
 What happens to a query depends on the seed and its id (and, for extra documents, on the set of
 documents to draw from): it is the same for every model, thread count and order of queries in the

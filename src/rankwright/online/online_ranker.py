@@ -37,7 +37,7 @@ class OnlineRanker(OnlineLinearRanker):
     ----------
     loss : str or Loss, default "xendcg"
         :math:`L`: a name as for :class:`~rankwright.linear.LinearRanker`, or a loss of
-        :mod:`rankwright.losses` or your own. A loss that draws at random draws anew in each round.
+        :mod:`rankwright.losses` or your own. A loss that draws at random draws again in each round.
     eta : float, default 0.01
         :math:`\eta`.
     schedule : {"constant", "sqrt", "inverse"}, default "constant"
