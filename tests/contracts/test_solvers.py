@@ -784,6 +784,42 @@ def test_prox_is_the_minimiser(omega: ElasticNet, step: float) -> None:
         assert at <= total.min() + 1e-12
 
 
+GRID = np.linspace(-8, 8, 160001)
+
+
+@pytest.mark.parametrize("mu", [0.5, 2.0])
+@pytest.mark.parametrize("omega", [*PENALTIES.values(), ElasticNet(2.0, 3.0)], ids=str)
+def test_penalties_know_their_minimisers(omega: ElasticNet, mu: float) -> None:
+    kinked = ElasticNet(l1=omega.kink)
+    cost = np.array([omega.l1 * np.abs(GRID) + omega.l2 / 2 * GRID**2, omega.l1 * np.abs(GRID)])
+    for x in (-3.0, -0.02, 0.0, 0.4, 2.5):
+        total = cost[0] + mu / 2 * GRID**2 - x * GRID
+        assert omega.argmin(np.array([x]), mu)[0] == pytest.approx(GRID[total.argmin()], abs=1e-4)
+        total = cost[1] + mu / 2 * (GRID - x) ** 2
+        assert omega.shrink(x, mu) == pytest.approx(GRID[total.argmin()], abs=1e-4)
+    w = np.array([0.5, -2.0, 0.0])
+    smooth, slope = omega.smooth(w)
+    assert smooth + kinked.value(w) == pytest.approx(omega.value(w))
+    for j, e in enumerate(0.25 * np.eye(3)):
+        ahead, behind = omega.smooth(w + e)[0], omega.smooth(w - e)[0]
+        assert slope[j] == pytest.approx((ahead - behind) / (2 * 0.25))
+        assert omega.convexity == pytest.approx((ahead + behind - 2 * smooth) / 0.25**2)
+
+
+@pytest.mark.parametrize("omega", [*PENALTIES.values(), ElasticNet(2.0, 3.0)], ids=str)
+def test_conjugate_of_the_penalty_is_a_supremum(omega: ElasticNet) -> None:
+    cost = omega.l1 * np.abs(GRID) + omega.l2 / 2 * GRID**2
+    for size in (0.01, 0.4):
+        g = size * np.array([-1.0, 0.3, 0.0])
+        c, value = omega.conjugate(g)
+        assert 0 <= c <= 1
+        assert value == pytest.approx(sum(((-c * s * GRID) - cost).max() for s in g), abs=1e-7)
+        # No larger share of the gradient has a finite one: it grows with the grid.
+        if c < 1:
+            assert ((c + 1e-3) * GRID[-1] * np.abs(g).max() - cost[-1]) > 0
+            assert omega.convexity == 0
+
+
 @pytest.mark.parametrize("omega", [*PENALTIES.values(), ElasticNet(2.0, 3.0)], ids=str)
 def test_violation_is_the_distance_from_the_subdifferential(omega: ElasticNet) -> None:
     rng = np.random.default_rng(0)
