@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, clone
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Event, Range, compare, lineup, read_lineup
 from rankwright.comparison.space import draw
+from rankwright.comparison.tables import size_text
 from rankwright.evaluation import compare_pairs, rotate, split
 from rankwright.exceptions import DataError
 
@@ -294,6 +295,24 @@ def test_parameters_that_json_cannot_hold_become_texts(data: rw.Dataset) -> None
     result = compare(data, [entry], n_trials=3)
     trials = result.outcomes["mine", "split"].facts["trials"]
     assert {t["params"]["loss"] for t in trials} <= {"xendcg", "listnet", "ListNet()"}
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (None, ""),
+        (274.0, "274 B"),
+        (999.4, "999 B"),
+        (999.5, "1.0 kB"),
+        (3381, "3.4 kB"),
+        (999_940, "999.9 kB"),
+        (999_999, "1.0 MB"),
+        (12_345_678, "12.3 MB"),
+        (5e12, "5000.0 GB"),
+    ],
+)
+def test_sizes_have_four_digits_at_most_before_gigabytes(n_bytes: float | None, text: str) -> None:
+    assert size_text(n_bytes) == text
 
 
 # ---- executors of others ----

@@ -206,7 +206,9 @@ def _write_report(result: Comparison, path: Path) -> bool:
 
 
 def print_leaderboard(result: Comparison) -> None:
-    """Print one line a model, best first."""
+    """Print one line per model, best first."""
+    from rankwright.comparison.tables import size_text
+
     main, *others = result.metrics
     p_values = {pair.b: pair.p_holm for pair in result.pairs if pair.a == result.standings[0].name}
     columns = ["model", main, "95 % interval", "p", *others]
@@ -223,7 +225,7 @@ def print_leaderboard(result: Comparison) -> None:
                 *(f"{s.means[name]:.4f}" for name in others),
                 f"{s.train_seconds:.2f}",
                 f"{s.score_us:.2f}",
-                size(s.model_bytes),
+                size_text(s.model_bytes),
                 "" if s.features_used is None else f"{s.features_used:.0f}",
             ]
         )
@@ -246,17 +248,6 @@ def _fitting(
         kept = [i for i, column in enumerate(columns) if column != name]
         columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
     return columns, rows
-
-
-def size(n_bytes: float | None) -> str:
-    """Return a number of bytes as people read it."""
-    if n_bytes is None:
-        return ""
-    for unit in ("B", "kB", "MB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.1f} GB"
 
 
 @contextlib.contextmanager

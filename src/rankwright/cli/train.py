@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import time
@@ -161,15 +160,14 @@ def _fit(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
 
 def parse_params(texts: list[str]) -> dict[str, Any]:
     """Return parameters from ``NAME=VALUE``; values are Python literals, anything else is text."""
+    from rankwright.comparison.space import literal
+
     params = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name.isidentifier() and equals):
             raise ValueError(f"--param must be NAME=VALUE, but is {text!r}.")
-        try:
-            params[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            params[name] = value
+        params[name] = literal(value)
     return params
 
 

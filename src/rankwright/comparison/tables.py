@@ -24,6 +24,22 @@ def csv_text(rows: list[list[Any]]) -> str:
     return buffer.getvalue()
 
 
+def size_text(n_bytes: float | None) -> str:
+    """Return a number of bytes as people read it.
+
+    >>> size_text(999), size_text(942_000), size_text(None)
+    ('999 B', '942.0 kB', '')
+    """
+    if n_bytes is None:
+        return ""
+    for unit, digits in (("B", 0), ("kB", 1), ("MB", 1)):
+        text = f"{n_bytes:.{digits}f}"
+        if float(text) < 1000:  # as rounded: 999,999 is 1.0 MB, not 1000.0 kB
+            return f"{text} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} GB"
+
+
 def metrics_csv(comparison: Comparison) -> str:
     """Return all means as CSV; equal for equal seeds, models and data."""
     rows: list[list[Any]] = [["model", "fold", "metric", "mean", "low", "high", "queries"]]

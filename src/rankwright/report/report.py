@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.comparison.result import Comparison, Standing
+from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.evaluation.folds import Fold
@@ -72,7 +73,7 @@ def _environment() -> Any:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
-    environment.filters["size"] = _size
+    environment.filters["size"] = size_text
     return environment
 
 
@@ -145,16 +146,6 @@ def _number(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.4g}"
     return "" if value is None else str(value)
-
-
-def _size(n_bytes: float | None) -> str:
-    if n_bytes is None:
-        return ""
-    for unit in ("B", "kB", "MB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.3g} GB"
 
 
 # ---- data of the pictures ----
