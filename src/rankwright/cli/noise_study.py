@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 def noise_study(
     data: DataFile,
-    noise: Annotated[Noise, typer.Option(help="What happens to the training data.")] = Noise.labels,
+    noise: Annotated[
+        Noise, typer.Option(help="How the training data is corrupted.")
+    ] = Noise.labels,
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,7 +54,7 @@ def noise_study(
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
-    """Corrupt the training data more and more, and measure rankers on data that is as it was.
+    """Measure how rankers behave as their training data gets worse.
 
     Run again with the same --out, it does only what is missing.
     """

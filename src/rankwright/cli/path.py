@@ -31,10 +31,10 @@ def path(
     penalty: Annotated[str, typer.Option(help="l1, l2 or elasticnet.")] = "l1",
     valid: Annotated[
         str | None,
-        typer.Option(help="Queries to measure on; by default three in ten of DATA are set aside."),
+        typer.Option(help="Validation queries; by default 30 % of DATA are set aside."),
     ] = None,
-    metric: Annotated[str, typer.Option(help="The quality.")] = "ndcg@10",
-    n_alphas: Annotated[int, typer.Option(help="Penalty weights.")] = 20,
+    metric: Annotated[str, typer.Option(help="What to measure.")] = "ndcg@10",
+    n_alphas: Annotated[int, typer.Option(help="Number of penalty weights.")] = 20,
     param: Params = None,
     label: Label = "label",
     qid: Qid = "qid",

@@ -53,7 +53,7 @@ Write = Annotated[
 def simulate(
     data: DataFile,
     out: Annotated[str, typer.Argument(help="The file to write; its name tells the format.")],
-    noise: Annotated[Noise, typer.Option(help="What happens to the data.")],
+    noise: Annotated[Noise, typer.Option(help="How the data is corrupted.")],
     level: Level = None,
     probabilities: Probabilities = None,
     impressions: Annotated[int, typer.Option(help="Clicks: lists shown for each query.")] = 10,
@@ -62,10 +62,12 @@ def simulate(
         typer.Option(help="Clicks: file of scores to rank by; shuffled without it."),
     ] = None,
     eta: Annotated[float, typer.Option(help="position, browsing: how fast attention falls.")] = 1.0,
-    top: Annotated[int | None, typer.Option(help="Clicks: show only so many documents.")] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Clicks: show at most this many documents.")
+    ] = None,
     write: Write = Output.impressions,
     log: Annotated[
-        str | None, typer.Option(help="Clicks: also write all that was shown (.tsv).")
+        str | None, typer.Option(help="Clicks: also write everything that was shown (.tsv).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
     label: Label = "label",

@@ -39,7 +39,7 @@ Standardize = Annotated[
 ]
 Valid = Annotated[
     str | None,
-    typer.Option(help="Data file of validation queries; boosted trees are cut where best."),
+    typer.Option(help="Validation queries; boosted trees stop at the best iteration."),
 ]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Learn piece by piece from LETOR text of any size.")

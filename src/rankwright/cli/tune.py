@@ -48,9 +48,9 @@ def tune(
         list[str] | None,
         typer.Option("--param", "-p", help="NAME=VALUE: a parameter that is fixed; repeatable."),
     ] = None,
-    trials: Annotated[int, typer.Option(help="Trials in all.")] = 20,
+    trials: Annotated[int, typer.Option(help="Total number of trials.")] = 20,
     folds: Annotated[int, typer.Option(help="Folds, by query.")] = 3,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="What is best.")] = "ndcg@10",
+    metric: Annotated[str, typer.Option("--metric", "-m", help="What to optimise.")] = "ndcg@10",
     sampler: Annotated[
         str, typer.Option(help="random, or optuna (pip install 'rankwright[tune]').")
     ] = "random",
@@ -60,7 +60,11 @@ def tune(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Fit the best to all of DATA, and write it (*.rw)."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Fit the best parameters to all of DATA, and write the model (*.rw).",
+        ),
     ] = None,
     label: Label = "label",
     qid: Qid = "qid",
