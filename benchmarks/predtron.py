@@ -74,7 +74,7 @@ def _rows(n: int) -> tuple[Any, Any]:
 
 
 def _our_classes(n_rows: int) -> Callable[[], Run]:
-    from rankwright.online import PredtronClassifier
+    from rankwright.predtron import PredtronClassifier
 
     X, y = _rows(n_rows)
 
@@ -135,14 +135,14 @@ def _ranker(n_queries: int) -> Task:
 
 
 def _one_pass(kind: str, n_queries: int) -> Callable[[], Run]:
-    from rankwright import online
+    import rankwright as rw
     from rankwright.data import make_mslr_like
 
     data = make_mslr_like(n_queries=n_queries)
     X = np.ascontiguousarray(data.X / data.X.std(axis=0), dtype=np.float32)
 
     def run() -> Run:
-        model, seconds = timed(lambda: getattr(online, kind)().fit(X, data.y, data.qid))
+        model, seconds = timed(lambda: getattr(rw, kind)().fit(X, data.y, data.qid))
         return Run({"total": seconds}, {"loss": model.cumulative_loss_ / data.n_queries})
 
     return run

@@ -26,7 +26,7 @@ from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 from benchmarks.harness import RESULTS
 from rankwright.data import Groups
 from rankwright.metrics import NDCG
-from rankwright.online import PredtronLabelRanker, PredtronMultilabel
+from rankwright.predtron import PredtronLabelRanker, PredtronMultilabel
 
 NAMES = ("emotions", "scene", "yeast", "corel5k")
 N_SPLITS, TEST_SHARE = 5, 1 / 3

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rankwright.online import PredtronClassifier
+from rankwright.predtron import PredtronClassifier
 
 N_MAILS, N_WORDS = 3000, 1000
 COSTS = [5.0, 1.0]  # of a mistake on "ham", on "spam"

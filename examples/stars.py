@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.online import PredtronClassifier, PredtronOrdinal
+from rankwright.predtron import PredtronClassifier, PredtronOrdinal
 
 N_FILMS, N_TASTES = 20_000, 30
 

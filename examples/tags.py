@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rankwright.online import PredtronLabelRanker
+from rankwright.predtron import PredtronLabelRanker
 
 N_ARTICLES, N_WORDS, N_TAGS = 3000, 1000, 50
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         losses,
         metrics,
         online,
+        predtron,
         problems,
         report,
         solvers,
@@ -36,16 +37,18 @@ if TYPE_CHECKING:
         MulticlassPerceptron,
         OnlineRanker,
         PRank,
+        SLAMPerceptron,
+        WidrowHoff,
+    )
+    from rankwright.persistence import load, save
+    from rankwright.predtron import (
         Predtron,
         PredtronClassifier,
         PredtronLabelRanker,
         PredtronMultilabel,
         PredtronOrdinal,
         PredtronRanker,
-        SLAMPerceptron,
-        WidrowHoff,
     )
-    from rankwright.persistence import load, save
     from rankwright.trees import BoostedRanker
 
 __version__ = "0.1.0"
@@ -69,12 +72,12 @@ _WHERE = {
     "OnlineRanker": "rankwright.online",
     "PAMIR": "rankwright.online",
     "PRank": "rankwright.online",
-    "Predtron": "rankwright.online",
-    "PredtronClassifier": "rankwright.online",
-    "PredtronLabelRanker": "rankwright.online",
-    "PredtronMultilabel": "rankwright.online",
-    "PredtronOrdinal": "rankwright.online",
-    "PredtronRanker": "rankwright.online",
+    "Predtron": "rankwright.predtron",
+    "PredtronClassifier": "rankwright.predtron",
+    "PredtronLabelRanker": "rankwright.predtron",
+    "PredtronMultilabel": "rankwright.predtron",
+    "PredtronOrdinal": "rankwright.predtron",
+    "PredtronRanker": "rankwright.predtron",
     "SLAMPerceptron": "rankwright.online",
     "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
@@ -93,6 +96,7 @@ _PACKAGES = (
     "losses",
     "metrics",
     "online",
+    "predtron",
     "problems",
     "report",
     "solvers",
@@ -135,6 +139,7 @@ __all__ = [
     "losses",
     "metrics",
     "online",
+    "predtron",
     "problems",
     "rank",
     "read",

@@ -29,13 +29,15 @@ from rankwright.online import (
     MulticlassPerceptron,
     OnlineRanker,
     PRank,
+    SLAMPerceptron,
+    WidrowHoff,
+)
+from rankwright.predtron import (
     PredtronClassifier,
     PredtronLabelRanker,
     PredtronMultilabel,
     PredtronOrdinal,
     PredtronRanker,
-    SLAMPerceptron,
-    WidrowHoff,
 )
 
 ESTIMATORS: dict[str, Any] = {

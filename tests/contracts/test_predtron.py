@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import rankwright as rw
-from rankwright.online import (
+from rankwright.predtron import (
     Predtron,
     PredtronClassifier,
     PredtronLabelRanker,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from rankwright.online import Predtron, PredtronClassifier, PredtronRanker
+from rankwright.predtron import Predtron, PredtronClassifier, PredtronRanker
 from rankwright.problems import REJECT, Binary, Multiclass, Multilabel, Ordinal, Ranking
 from rankwright.theory import (
     link_constant,

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import rankwright as rw
 from rankwright.exceptions import DataError
-from rankwright.online import (
+from rankwright.predtron import (
     Predtron,
     PredtronClassifier,
     PredtronLabelRanker,
@@ -202,13 +202,15 @@ def test_a_problem_says_what_it_lacks() -> None:
 
     bare: Any = Bare()
     assert Predtron(bare, n_epochs=3).fit(X2, [1, 0, 0]).score(X2, [1, 0, 0]) == 0
-    with pytest.raises(AttributeError, match="augmented"):
-        Predtron(bare, "augmented", eta=1.0).fit(X2, [1, 0, 0])
-    partial: Any = type("Partial", (Bare, Problem), {})()
-    with pytest.raises(NotImplementedError, match=r"no loss_range\(y\).* Pass eta\."):
-        Predtron(partial, "augmented").fit(X2, [1, 0, 0])
-    with pytest.raises(NotImplementedError, match=r"no augmented\(scores, y\)"):
-        Predtron(partial, "augmented", eta=1.0).fit(X2, [1, 0, 0])
+    heir: Any = type("Heir", (Bare, Problem), {})()
+    for problem in (bare, heir):
+        name = type(problem).__name__
+        with pytest.raises(
+            NotImplementedError, match=rf"{name} has no loss_range\(y\).* Pass eta\."
+        ):
+            Predtron(problem, "augmented").fit(X2, [1, 0, 0])
+        with pytest.raises(NotImplementedError, match=rf"{name} has no augmented\(scores, y\)"):
+            Predtron(problem, "augmented", eta=1.0).fit(X2, [1, 0, 0])
     with pytest.raises(ValueError, match="a label for each of 3 examples, not 2"):
         Predtron(bare).fit(X2, [1, 0])
     with pytest.raises(ValueError, match="queries have no intercept"):

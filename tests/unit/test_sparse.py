@@ -20,7 +20,7 @@ from rankwright.estimator import Model
 from rankwright.evaluation import explain
 from rankwright.evaluation.folds import Fold
 from rankwright.models import CLASSES
-from rankwright.online import Predtron
+from rankwright.predtron import Predtron
 from rankwright.problems import Multiclass
 from rankwright.theory import MarginReport, link_radius
 from rankwright.theory.gradients import radius

@@ -9,7 +9,7 @@ import numpy as np
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, holds
-from rankwright.online import (
+from rankwright.predtron import (
     PredtronClassifier,
     PredtronLabelRanker,
     PredtronMultilabel,
@@ -19,7 +19,7 @@ from rankwright.online import (
 
 N_FEATURES = 6
 MODES = ("augmented", "predicted", "loss_driven")
-PROBLEMS = {
+PROBLEMS: dict[str, Any] = {
     "binary": PredtronClassifier,
     "multiclass": PredtronClassifier,
     "ordinal": PredtronOrdinal,

@@ -24,7 +24,7 @@ from rankwright.experiments.findings import (
     difference_row,
 )
 from rankwright.metrics import parse
-from rankwright.online import PredtronRanker
+from rankwright.predtron import PredtronRanker
 
 REPRESENTATIONS = ("1/i", "-i^1.1", "-i^2")
 N_FEATURES, SPREAD, N_TEST = 20, 0.3, 200

@@ -1,30 +1,40 @@
-"""Online learners: one query or document at a time, with guarantees."""
+"""Online learners: one query or document at a time, with guarantees.
 
+Predtron has a package of its own, :mod:`rankwright.predtron`; its names are found here as well,
+where they used to be.
+"""
+
+import importlib
+import typing
+
+from rankwright.online.base import OnlineLearner
 from rankwright.online.guarantee_log import GuaranteeLog, LogEntry
+from rankwright.online.kernel import Kernel
 from rankwright.online.multiclass_perceptron import MulticlassPerceptron
 from rankwright.online.online_ranker import OnlineRanker
 from rankwright.online.pamir import PAMIR
 from rankwright.online.prank import PRank
-from rankwright.online.predtron import Predtron
-from rankwright.online.predtron_classes import PredtronClassifier, PredtronOrdinal
-from rankwright.online.predtron_labels import PredtronLabelRanker, PredtronMultilabel
-from rankwright.online.predtron_ranker import PredtronRanker
+from rankwright.online.rankers import OnlineLinearRanker
 from rankwright.online.slam_perceptron import SLAMPerceptron
 from rankwright.online.widrow_hoff import WidrowHoff
 
 __all__ = [
     "PAMIR",
     "GuaranteeLog",
+    "Kernel",
     "LogEntry",
     "MulticlassPerceptron",
+    "OnlineLearner",
+    "OnlineLinearRanker",
     "OnlineRanker",
     "PRank",
-    "Predtron",
-    "PredtronClassifier",
-    "PredtronLabelRanker",
-    "PredtronMultilabel",
-    "PredtronOrdinal",
-    "PredtronRanker",
     "SLAMPerceptron",
     "WidrowHoff",
 ]
+
+
+def __getattr__(name: str) -> typing.Any:
+    # By name: predtron stands above this package, which must not know it.
+    if name.startswith("Predtron"):
+        return getattr(importlib.import_module("rankwright.predtron"), name)
+    raise AttributeError(f"module 'rankwright.online' has no attribute {name!r}")

@@ -14,6 +14,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, check_count
 from rankwright.estimator import Estimator, Model, RankingData, check_ranking_data
 from rankwright.exceptions import DataError
+from rankwright.online.parameters import RoundParameters
 from rankwright.theory.guarantee import Guarantee
 
 
@@ -64,7 +65,18 @@ class Ledger:
         self.totals[name] = min(self.totals.get(name, math.inf), float(value))
 
 
-class OnlineLearner(Model, Estimator):
+@dataclass(frozen=True)
+class Given:
+    """What ``fit`` or ``partial_fit`` was given."""
+
+    X: Any
+    y: Any
+    qid: ArrayLike | None
+    first: bool  # whether the learner has seen nothing yet
+    classes: ArrayLike | None = None
+
+
+class OnlineLearner(RoundParameters, Model, Estimator):
     """Base of the online learners.
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
@@ -72,9 +84,9 @@ class OnlineLearner(Model, Estimator):
     ``partial_fit`` continues with more of it.
 
     To add a learner, derive from this class, or from
-    :class:`~rankwright.online.linear.OnlineLinearRanker` if it has one weight for each feature.
-    Store ``n_epochs``, ``shuffle`` and ``random_state`` with your own parameters in ``__init__``,
-    and write
+    :class:`~rankwright.online.OnlineLinearRanker` if it has one weight for each feature. Store
+    ``n_epochs``, ``shuffle`` and ``random_state`` with your own parameters in ``__init__``, and
+    write
 
     - ``check_params()``: raise ValueError for a parameter that cannot be (call ``super()``'s);
     - ``_begin(data, whole)``: set the fitted attributes of a learner that has seen nothing;
@@ -99,9 +111,9 @@ class OnlineLearner(Model, Estimator):
         Sum of the losses of all rounds, each before its update.
     """
 
-    n_epochs: int = 1
-    shuffle: bool = False
-    random_state: int | None = None
+    n_rounds_: int
+    n_updates_: int
+    cumulative_loss_: float
 
     def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
         """Learn from scratch, in ``n_epochs`` passes over the data.
@@ -111,9 +123,11 @@ class OnlineLearner(Model, Estimator):
         X : array-like or sparse matrix of shape (n_docs, n_features)
             Features.
         y : array-like of shape (n_docs,)
-            Labels; larger is better.
+            Labels. For rankers larger is better; for learners of several labels y is a matrix, with
+            a column for each.
         qid : array-like of shape (n_docs,), optional
-            Query ids in any order; None is one query.
+            Query ids in any order; None is one query. Learners of labels and classes do not look at
+            it: their rounds are rows.
         """
         self.fit_rounds(X, y, qid)
         return self
@@ -150,31 +164,39 @@ class OnlineLearner(Model, Estimator):
     # ---- what guarantees and streams are built on ----
 
     def fit_rounds(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None, ledger: Ledger | None = None
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, ledger: Ledger | None = None
     ) -> list[Rounds]:
         """Do what :meth:`fit` does, and tell what happened in each epoch."""
         self.check_params()
-        data = self._check_data(X, y, qid, first=True)
-        self._begin_rounds()
+        data = self._check_data(Given(X, y, qid, first=True))
         self._begin(data, whole=True)
+        self._begin_rounds()
         task = self._prepare(data)
         return [self._run(task, self._order(data, epoch), ledger) for epoch in range(self.n_epochs)]
 
     def partial_fit_rounds(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None, ledger: Ledger | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        classes: ArrayLike | None = None,
     ) -> Rounds:
-        """Do what :meth:`partial_fit` does, and tell what happened."""
-        first = not hasattr(self, "n_rounds_")
+        """Do what :meth:`partial_fit` does, and tell what happened.
+
+        ``classes`` are all labels there will be, for learners that predict one of them.
+        """
+        first = not self._has_begun
         self.check_params()
-        data = self._check_data(X, y, qid, first=first)
+        data = self._check_data(Given(X, y, qid, first, classes))
         if first:
+            self._begin(data, whole=False)
             self._begin_rounds()
-            try:
-                self._begin(data, whole=False)
-            except ValueError:
-                del self.n_rounds_  # nothing has begun
-                raise
         return self._run(self._prepare(data), np.arange(self._n_rounds(data)), ledger)
+
+    @property
+    def _has_begun(self) -> bool:
+        return "n_rounds_" in vars(self)
 
     def _begin_rounds(self) -> None:
         self.n_rounds_, self.n_updates_, self.cumulative_loss_ = 0, 0, 0.0
@@ -205,8 +227,9 @@ class OnlineLearner(Model, Estimator):
         """Raise for parameters that cannot be."""
         check_count("n_epochs", self.n_epochs)
 
-    def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> Any:
-        return check_ranking_data(self, X, y, qid, reset=first)
+    def _check_data(self, given: Given) -> Any:
+        """Return what ``_begin`` and ``_prepare`` are given; raise for data that cannot be."""
+        return check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
 
     def _n_rounds(self, data: RankingData) -> int:
         """Return how many rounds the data are: queries, unless a learner says otherwise."""
@@ -247,3 +270,46 @@ class OnlineLearner(Model, Estimator):
             "updates": self.n_updates_,
             "cumulative_loss": self.cumulative_loss_,
         }
+
+
+class LearnerOfClasses(OnlineLearner):
+    """Base of the learners whose labels may be announced before they are seen."""
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Continue learning, in one pass over these data in their order.
+
+        Parameters
+        ----------
+        X, y, qid
+            As for :meth:`fit`. All calls must have the same features.
+        classes : array-like of shape (n_classes,), optional
+            All labels there will be, or the names of y's columns; looked at in the first call, and
+            not changed afterwards. Labels with an order are given worst first.
+        """
+        self._check_announced(classes)
+        self.partial_fit_rounds(X, y, qid, classes=classes)
+        return self
+
+    def _check_announced(self, classes: ArrayLike | None) -> None:
+        """Raise if the first call must have classes, and has none."""
+
+
+def check_positive(learner: Any, *names: str) -> None:
+    """Raise unless these parameters are positive numbers or None."""
+    for name in names:
+        value = getattr(learner, name)
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, but is {value!r}.")
+
+
+def check_step(learner: Any) -> None:
+    """Raise unless ``eta_``, read from a file, can be a step."""
+    eta = getattr(learner, "eta_", None)
+    if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
+        raise DataError("eta_ must be a positive number.")

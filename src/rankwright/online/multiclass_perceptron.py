@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,16 +15,17 @@ from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.online.base import Ledger, Rounds
-from rankwright.online.dual import KernelLike, survival
-from rankwright.online.labels import LabelData, OnlineLabeler
-from rankwright.online.linear import Variant
-from rankwright.online.widrow_hoff import check_mean
+from rankwright.online.kernel import kernel_rounds
+from rankwright.online.means import Variant, check_variant
+from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.parameters import parametrized
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.perceptron import multiclass_bound
 
 
-class MulticlassPerceptron(OnlineLabeler):
+@parametrized
+class MulticlassPerceptron(OrdinalLearner):
     r"""One prototype for each label; the best score predicts.
 
     .. math::
@@ -40,10 +41,10 @@ class MulticlassPerceptron(OnlineLabeler):
     ----------
     update : {"uniform", "max"}, default "uniform"
         Which prototypes of wrong labels are moved.
-    variant : {"last", "averaged"}, default "last"
-        Which prototypes predict: the last, or their mean over the rounds.
-    classes, kernel, gamma, degree, coef0, n_epochs, shuffle, random_state
-        As for :class:`PRank`.
+    @mean prototypes
+    @classes
+    @kernel documents
+    @rounds documents
 
     Attributes
     ----------
@@ -73,30 +74,10 @@ class MulticlassPerceptron(OnlineLabeler):
     True
     """
 
-    def __init__(
-        self,
-        update: Literal["uniform", "max"] = "uniform",
-        *,
-        variant: Variant = "last",
-        classes: ArrayLike | None = None,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.update = update
-        self.variant = variant
-        self.classes = classes
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    update: Literal["uniform", "max"] = "uniform"
+    _: KW_ONLY
+    variant: Variant = "last"
+    classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score of each label, in the order of ``classes_``."""
@@ -105,10 +86,7 @@ class MulticlassPerceptron(OnlineLabeler):
     def _scores(self, X: Matrix) -> Floats:
         if self.kernel is None:
             return finite_scores(X @ self.coef_.T)
-        coef = self.dual_coef_
-        if self.variant == "averaged":
-            coef = coef * survival(self.born_, self.n_rounds_)[:, None]
-        return self._dual_scores(X, coef)
+        return self._kernel_scores(X)
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         ranks: Ints = self._scores(X).argmax(axis=1)
@@ -117,49 +95,49 @@ class MulticlassPerceptron(OnlineLabeler):
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
-        check_mean(self.variant)
+        check_variant(self.variant, ("last", "averaged"))
         if self.update not in ("uniform", "max"):
             raise ValueError(f"update must be one of uniform, max, but is {self.update!r}.")
-        self._kernel()  # it raises
 
-    def _begin(self, data: LabelData, whole: bool) -> None:
+    def _begin(self, data: OrdinalData, whole: bool) -> None:
         k = len(self.classes_)
         if self.kernel is None:
             self._begin_weights(k * data.X.shape[1])
         else:
-            self._begin_dual(data.X, whole, k)
+            self._begin_support(data.X, whole, k)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = weights.reshape(len(self.classes_), self.n_features_in_)
+        self.coef_ = weights.copy().reshape(len(self.classes_), self.n_features_in_)
 
-    def _learn(self, task: LabelData, order: Ints, comparator: Any) -> Rounds:
+    def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         k, losses = len(self.classes_), np.zeros(len(order))
         if k == 1:  # nothing to be wrong about
-            if self.kernel is None:
-                self._publish(self.iterate_)
             return Rounds(losses, 0)
         if self.kernel is not None:
-            return self._learn_dual(task, order)
-        with self._iterate() as iterate:
+            return self._learn_by_kernel(task, order)
+        with self._iterate(len(order)) as iterate:
             n_updates = _kernels.multiclass_perceptron(
                 native_rows(task.X), task.ranks, k, order, self.update == "uniform", iterate, losses
             )
         return Rounds(losses, n_updates)
 
-    def _learn_dual(self, task: LabelData, order: Ints) -> Rounds:
+    def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
         losses, n_updates = [], 0
         coef = np.empty(len(self.classes_))
         expansion = self._expansion()
-        for t, place, rank, scores in self._dual_rounds(task, order, expansion):
-            predicted = _kernels.multiclass_step(scores, rank, self.update == "uniform", coef)
+        for t, row, place, scores in kernel_rounds(
+            expansion, task, order, self.n_rounds_, by_ends=False
+        ):
+            rank = int(task.ranks[row])
+            predicted = _kernels.multiclass_step(scores[0], rank, self.update == "uniform", coef)
             losses.append(float(abs(predicted - rank)))
             if coef[rank] != 0:
                 n_updates += 1
                 expansion.add(np.array([place]), coef[None, :].copy(), t)
-        self._keep(expansion)
+        self._publish_expansion(expansion)
         return Rounds(np.array(losses), n_updates)
 
-    def _charge(self, task: LabelData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+    def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         if self.kernel is not None:
             raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
         shape = (len(self.classes_), self.n_features_in_)
@@ -187,6 +165,6 @@ class MulticlassPerceptron(OnlineLabeler):
         k = len(self.classes_)
         if self.kernel is None:
             check_fitted_array(self, "coef_", (k, self.n_features_in_))
-            self._check_weights(k * self.n_features_in_)
+            self._check_weights((k * self.n_features_in_,))
         else:
-            self._check_dual_state(k)
+            self._check_support(k)

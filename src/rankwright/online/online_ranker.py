@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +15,9 @@ from rankwright.data.validation import Floats
 from rankwright.estimator import RankingData
 from rankwright.losses import Loss, from_name
 from rankwright.online.base import Ledger, Rounds
-from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant
+from rankwright.online.means import Variant
+from rankwright.online.parameters import parametrized
+from rankwright.online.rankers import OnlineLinearRanker
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import check_comparator
 from rankwright.theory.perceptron import gradient_descent_bound
@@ -24,6 +26,7 @@ Schedule: TypeAlias = Literal["constant", "sqrt", "inverse"]
 _POWERS = {"constant": 0.0, "sqrt": 0.5, "inverse": 1.0}
 
 
+@parametrized
 class OnlineRanker(OnlineLinearRanker):
     r"""Takes one gradient step for each query.
 
@@ -42,15 +45,8 @@ class OnlineRanker(OnlineLinearRanker):
         :math:`\eta`.
     schedule : {"constant", "sqrt", "inverse"}, default "constant"
         :math:`\eta_t = \eta`, :math:`\eta/\sqrt t` or :math:`\eta/t` in round t.
-    variant : {"last", "averaged", "voted"}, default "last"
-        Which weights predict: the last, their mean over the rounds, or the mean of their
-        directions.
-    n_epochs : int, default 1
-        Passes over the data in ``fit``.
-    shuffle : bool, default False
-        Take the queries in a random order, another in each pass.
-    random_state : int, optional
-        Seed of that order.
+    @variant
+    @rounds queries
 
     Attributes
     ----------
@@ -72,24 +68,11 @@ class OnlineRanker(OnlineLinearRanker):
     True
     """
 
-    def __init__(
-        self,
-        loss: str | Loss = "xendcg",
-        eta: float = 0.01,
-        *,
-        schedule: Schedule = "constant",
-        variant: Variant = "last",
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.eta = eta
-        self.schedule = schedule
-        self.variant = variant
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    loss: str | Loss = "xendcg"
+    eta: float = 0.01
+    _: KW_ONLY
+    schedule: Schedule = "constant"
+    variant: Variant = "last"
 
     def loss_for(self, y: Floats) -> Loss:
         """Return the loss, whatever the labels are."""
@@ -99,7 +82,6 @@ class OnlineRanker(OnlineLinearRanker):
         """Raise for parameters that cannot be."""
         super().check_params()
         from_name(self.loss)
-        check_variant(self.variant)
         if not (math.isfinite(self.eta) and self.eta > 0):
             raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
         if self.schedule not in _POWERS:
@@ -115,8 +97,8 @@ class OnlineRanker(OnlineLinearRanker):
         names = () if u is None else ("comparator", "distance", "gradient")
         terms = {name: np.zeros(len(order)) for name in names}
         losses, n_updates, t = np.empty(len(order)), 0, self.n_rounds_
-        with self._iterate() as iterate:
-            w = self.coef_ if self.variant == "last" else self.last_coef_
+        with self._iterate(len(order)) as iterate:
+            w = self._weights()
             for i, q in enumerate(order.tolist()):
                 begin, end = (int(row) for row in task.data.groups.indptr[q : q + 2])
                 scores = task.rows.scores(begin, end, w)
@@ -128,7 +110,7 @@ class OnlineRanker(OnlineLinearRanker):
                 losses[i], grad = task.value_and_grad(scores, q, t)
                 t += 1
                 eta = self.eta / t ** _POWERS[self.schedule]
-                before = None if u is None else w.copy()
+                before = w if u is None else w.copy()
                 if grad.any():
                     n_updates += 1
                     iterate.step(task.rows, begin, -eta * grad)

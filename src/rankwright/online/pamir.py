@@ -11,10 +11,11 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import Keys, combine
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_count
 from rankwright.estimator import RankingData
 from rankwright.online.base import Rounds
-from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant
+from rankwright.online.means import Variant
+from rankwright.online.rankers import OnlineLinearRanker
 
 _TRIPLETS_PER_DOCUMENT = 10
 
@@ -87,13 +88,9 @@ class PAMIR(OnlineLinearRanker):
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
-        check_variant(self.variant)
         if not (math.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number, but is {self.C!r}.")
-        if self.n_triplets is not None and self.n_triplets < 1:
-            raise ValueError(
-                f"n_triplets must be a positive integer or None, but is {self.n_triplets!r}."
-            )
+        check_count("n_triplets", self.n_triplets, optional=True)
 
     def _n_rounds(self, data: RankingData) -> int:
         return self.n_triplets or _TRIPLETS_PER_DOCUMENT * len(data.y)
@@ -112,7 +109,7 @@ class PAMIR(OnlineLinearRanker):
             return Rounds(losses, 0)
         seed = int(self.random_state or 0) % 2**64
         rows = native_rows(task.data.X)
-        with self._iterate() as iterate:
+        with self._iterate(len(order)) as iterate:
             n_updates = _kernels.pamir(
                 rows, task.layers, task.queries, task.keys, seed, self.C, iterate, losses
             )

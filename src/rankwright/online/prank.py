@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
-from rankwright.online.dual import KernelLike, survival
-from rankwright.online.labels import LabelData, OnlineLabeler
-from rankwright.online.linear import Variant, check_variant
+from rankwright.online.kernel import kernel_rounds
+from rankwright.online.means import Variant, check_variant
+from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.parameters import parametrized
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import check_comparator, prank_margins
@@ -28,7 +29,8 @@ _CELLS = 1 << 21  # of the table of votes that is made at once
 _QUANTILES = 33  # margins that the bound tries
 
 
-class PRank(OnlineLabeler):
+@parametrized
+class PRank(OrdinalLearner):
     r"""A direction and ordered thresholds that share an ordered set of labels.
 
     .. math::
@@ -50,18 +52,9 @@ class PRank(OnlineLabeler):
         What predicts: the last weights and thresholds, their mean over the rounds, or the median of
         the labels that all of them predict, each weighted with the rounds that it survived. Votes
         keep every document that led to an update.
-    classes : array-like, optional
-        All labels, worst first. By default the labels of the data, sorted.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
-        Kernel form: scores are sums over documents. None keeps weights.
-    gamma, degree, coef0
-        Of the kernel.
-    n_epochs : int, default 1
-        Passes over the data in ``fit``.
-    shuffle : bool, default False
-        Take the documents in a random order, another in each pass.
-    random_state : int, optional
-        Seed of that order.
+    @classes
+    @kernel documents
+    @rounds documents
 
     Attributes
     ----------
@@ -92,28 +85,9 @@ class PRank(OnlineLabeler):
     True
     """
 
-    def __init__(
-        self,
-        variant: Variant = "last",
-        *,
-        classes: ArrayLike | None = None,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.variant = variant
-        self.classes = classes
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    variant: Variant = "last"
+    _: KW_ONLY
+    classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
         r"""Return the projections :math:`w \cdot x` that the thresholds cut."""
@@ -122,16 +96,11 @@ class PRank(OnlineLabeler):
     def _scores(self, X: Matrix) -> Floats:
         if self.kernel is None:
             return finite_scores(X @ self.coef_)
-        return self._dual_scores(X, self.dual_coef_ * self._shares()[:, None])[:, 0]
+        return self._kernel_scores(X)[:, 0]
 
     @property
     def _keeps_support(self) -> bool:
         return self.kernel is not None or self.variant == "voted"
-
-    def _shares(self) -> Floats:
-        if self.variant == "averaged":
-            return survival(self.born_, self.n_rounds_)
-        return np.ones(len(self.born_))
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         if self.variant == "voted":
@@ -167,27 +136,26 @@ class PRank(OnlineLabeler):
         """Raise for parameters that cannot be."""
         super().check_params()
         check_variant(self.variant)
-        self._kernel()  # it raises
 
-    def _begin(self, data: LabelData, whole: bool) -> None:
+    def _begin(self, data: OrdinalData, whole: bool) -> None:
         k = len(self.classes_)
         self.thresholds_ = np.zeros(k - 1)
         if self._keeps_support:
-            self._begin_dual(data.X, whole)
+            self._begin_support(data.X, whole)
             self.taus_ = np.empty((0, k - 1))
         if self.kernel is None:
             self._begin_weights(data.X.shape[1] + k - 1)
 
     def _publish(self, weights: Floats) -> None:
         d = self.n_features_in_
-        self.coef_, self.thresholds_ = weights[:d], weights[d:]
+        self.coef_, self.thresholds_ = weights[:d].copy(), weights[d:].copy()
 
-    def _learn(self, task: LabelData, order: Ints, comparator: Any) -> Rounds:
+    def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:
-            return self._learn_dual(task, order)
+            return self._learn_by_kernel(task, order)
         losses = np.empty(len(order))
         taus = np.empty((len(order), len(self.classes_) - 1), dtype=np.int8)
-        with self._iterate() as iterate:
+        with self._iterate(len(order)) as iterate:
             n_updates = _kernels.prank(
                 native_rows(task.X), task.ranks, order, iterate, losses, taus
             )
@@ -203,27 +171,29 @@ class PRank(OnlineLabeler):
         self.born_ = np.concatenate([self.born_, born])
         self.taus_ = np.concatenate([self.taus_, taus])
 
-    def _learn_dual(self, task: LabelData, order: Ints) -> Rounds:
+    def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
         b = -self.taus_.sum(axis=0)
         losses, taus = [], [self.taus_]
         tau = np.empty(len(b), dtype=np.int8)
         expansion = self._expansion()
-        for t, place, rank, scores in self._dual_rounds(task, order, expansion):
-            predicted = _kernels.prank_step(float(scores[0]), rank, b, tau)
+        for t, row, place, scores in kernel_rounds(
+            expansion, task, order, self.n_rounds_, by_ends=False
+        ):
+            rank = int(task.ranks[row])
+            predicted = _kernels.prank_step(float(scores[0, 0]), rank, b, tau)
             losses.append(float(abs(predicted - rank)))
             if predicted != rank:
                 step = tau.astype(np.float64)
                 b -= step
                 taus.append(step[None, :])
                 expansion.add(np.array([place]), np.array([[step.sum()]]), t)
-        self._keep(expansion)
+        self._publish_expansion(expansion)
         self.taus_ = np.concatenate(taus)
-        end = self.n_rounds_ + len(order)
-        shares = survival(self.born_, end) if self.variant == "averaged" else 1.0
-        self.thresholds_ = -(self.taus_ * np.reshape(shares, (-1, 1))).sum(axis=0)
+        shares = self._shares(self.n_rounds_ + len(order))
+        self.thresholds_ = -(self.taus_ * shares[:, None]).sum(axis=0)
         return Rounds(np.array(losses), len(taus) - 1)
 
-    def _charge(self, task: LabelData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+    def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         if self.kernel is not None:
             raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
         d, k = self.n_features_in_, len(self.classes_)
@@ -268,7 +238,7 @@ class PRank(OnlineLabeler):
             raise DataError("thresholds_ must not decrease.")
         if self.kernel is None:
             check_fitted_array(self, "coef_", (self.n_features_in_,))
-            self._check_weights(self.n_features_in_ + k - 1)
+            self._check_weights((self.n_features_in_ + k - 1,))
         if self._keeps_support:
-            self._check_dual_state(1)
+            self._check_support(1)
             check_fitted_array(self, "taus_", (len(self.support_), k - 1))

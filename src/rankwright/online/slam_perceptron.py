@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from math import inf
 from typing import Any, Literal, TypeAlias
 
@@ -15,12 +15,14 @@ from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import RankingData, check_features
-from rankwright.exceptions import DataError
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
-from rankwright.online.base import Ledger, Rounds
-from rankwright.online.dual import BLOCK, KernelForm, KernelLike, survival
-from rankwright.online.linear import OnlineLinearRanker, Variant, check_variant
+from rankwright.online.base import Ledger, Rounds, check_positive, check_step
+from rankwright.online.kernel import BLOCK, kernel_rounds, learn_by_kernel
+from rankwright.online.kernel_form import KernelForm
+from rankwright.online.means import Variant
+from rankwright.online.parameters import parametrized
+from rankwright.online.rankers import OnlineLinearRanker
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import check_comparator, ranking_margins
@@ -36,6 +38,7 @@ Update: TypeAlias = Literal["misordered", "paper", "printed"]
 _UPDATES = ("misordered", "paper", "printed")
 
 
+@parametrized
 class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     r"""Takes one step for each query that it ranks wrongly.
 
@@ -65,9 +68,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         of the weights of the misordered documents.
     update : {"misordered", "paper", "printed"}, default "misordered"
         Which documents take part in an update.
-    variant : {"last", "averaged", "voted"}, default "last"
-        Which weights predict: the last, their mean over the rounds, or the mean of their
-        directions.
+    @variant
     eta : float, optional
         :math:`\eta`; by default what ``update`` says.
     threshold : float, default 1.0
@@ -75,16 +76,8 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     radius, max_docs, v_max : float, optional
         :math:`R_X`, m and :math:`v_{\max}` of ``update="paper"``. ``fit`` measures them;
         ``partial_fit`` cannot, and needs them or ``eta``.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
-        Kernel form: scores are sums over documents. None keeps weights.
-    gamma, degree, coef0
-        Of the kernel.
-    n_epochs : int, default 1
-        Passes over the data in ``fit``.
-    shuffle : bool, default False
-        Take the queries in a random order, another in each pass.
-    random_state : int, optional
-        Seed of that order.
+    @kernel documents
+    @rounds queries
 
     Attributes
     ----------
@@ -115,50 +108,21 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     True
     """
 
-    def __init__(
-        self,
-        metric: str | Callable[[Floats], Floats] = "ndcg",
-        update: Update = "misordered",
-        *,
-        variant: Variant = "last",
-        eta: float | None = None,
-        threshold: float = 1.0,
-        radius: float | None = None,
-        max_docs: int | None = None,
-        v_max: float | None = None,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.update = update
-        self.variant = variant
-        self.eta = eta
-        self.threshold = threshold
-        self.radius = radius
-        self.max_docs = max_docs
-        self.v_max = v_max
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    metric: str | Callable[[Floats], Floats] = "ndcg"
+    update: Update = "misordered"
+    _: KW_ONLY
+    variant: Variant = "last"
+    eta: float | None = None
+    threshold: float = 1.0
+    radius: float | None = None
+    max_docs: int | None = None
+    v_max: float | None = None
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
         if self.kernel is None:
             return super().predict(X)
-        matrix = check_features(self, X)
-        coef = self.dual_coef_
-        if self.variant == "averaged":
-            coef = coef * survival(self.born_, self.n_rounds_)[:, None]
-        return self._dual_scores(matrix, coef)[:, 0]
+        return self._kernel_scores(check_features(self, X))[:, 0]
 
     @property
     def loss(self) -> SLAM:
@@ -177,21 +141,16 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             raise ValueError(
                 f"update must be one of {', '.join(_UPDATES)}, but is {self.update!r}."
             )
-        check_variant(self.variant)
-        for name in ("eta", "radius", "max_docs", "v_max"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number, but is {value!r}.")
-        self._kernel()  # it raises
+        check_positive(self, "eta", "radius", "max_docs", "v_max")
         if self.kernel is not None and self.variant == "voted":
             raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
 
     def _begin(self, data: RankingData, whole: bool) -> None:
-        self.eta_ = self._step(data, whole)
         if self.kernel is None:
             super()._begin(data, whole)
         else:
-            self._begin_dual(data.X, whole)
+            self._begin_support(data.X, whole)
+        self.eta_ = self._step(data, whole)
 
     def _step(self, data: RankingData, whole: bool) -> float:
         if self.eta is not None:
@@ -237,38 +196,29 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         if self.kernel is not None:
             if comparator is not None:
                 raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
-            return self._learn_dual(task, order)
+            return self._learn_by_kernel(task, order)
         scores = np.empty(0)
         if comparator is not None:
             u = check_comparator(comparator, self.n_features_in_)
             scores = np.asarray(task.data.X @ u, dtype=np.float64)
         losses, surrogates = np.empty(len(order)), np.empty(len(order))
-        with self._iterate() as iterate:
+        with self._iterate(len(order)) as iterate:
             n_updates = task.rounds.learn(
                 native_rows(task.data.X), order, self.eta_, scores, iterate, losses, surrogates
             )
         return Rounds(losses, n_updates, {"comparator": surrogates})
 
-    def _learn_dual(self, task: _Task, order: Ints) -> Rounds:
-        data, expansion = task.data, self._expansion()
-        losses, n_updates, t = [], 0, self.n_rounds_
-        for queries in _blocks(order, data.groups):
-            expansion.open(data.X, data.groups.rows_of(queries), data.order)
-            begin = 0
-            for q in queries.tolist():
-                t += 1
-                end = begin + int(data.groups.sizes[q])
-                z = np.empty(end - begin)
-                scores = expansion.scores[begin:end, 0].copy()
-                loss, _ = task.rounds.round(q, scores, np.empty(0), z)
-                losses.append(loss)
-                if loss > 0:
-                    n_updates += 1
-                    members = np.flatnonzero(z)
-                    expansion.add(begin + members, -self.eta_ * z[members, None], t)
-                begin = end
-        self._keep(expansion)
-        return Rounds(np.array(losses), n_updates)
+    def _learn_by_kernel(self, task: _Task, order: Ints) -> Rounds:
+        def play(q: int, scores: Floats) -> tuple[float, Floats]:
+            z = np.empty(len(scores))
+            loss, _ = task.rounds.round(q, scores[:, 0].copy(), np.empty(0), z)
+            return loss, z[:, None]
+
+        expansion = self._expansion()
+        rounds = kernel_rounds(expansion, task.data, order, self.n_rounds_)
+        losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play)
+        self._publish_expansion(expansion)
+        return Rounds(losses, n_updates)
 
     def _charge(self, task: _Task, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         data, u = task.data, check_comparator(ledger.comparator, self.n_features_in_)
@@ -306,15 +256,15 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         return replace(best, terms={**best.terms, "loss": t["loss"]})
 
     def check_state(self) -> None:
-        """Raise unless what was read from a file can be a fitted learner."""
+        """Raise unless what was read from a file can be a fitted ranker."""
+        super().check_state()
+        check_step(self)
+
+    def _check_form(self) -> None:
         if self.kernel is None:
-            super().check_state()
+            super()._check_form()
         else:
-            super(OnlineLinearRanker, self).check_state()
-            self._check_dual_state(1)
-        eta = getattr(self, "eta_", None)
-        if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
-            raise DataError("eta_ must be a positive number.")
+            self._check_support(1)
 
 
 @dataclass(frozen=True)
@@ -354,9 +304,3 @@ class SLAMFacts:
         ratio = float(np.max(largest / smallest, initial=1.0))
         total = float(np.add.reduceat(v, full).max())
         return cls(min(longest, cutoff) if cutoff else longest, max(ratio, 1.0), total)
-
-
-def _blocks(order: Ints, groups: Groups) -> Iterator[Ints]:
-    """Cut the queries into runs of about BLOCK rows."""
-    ends = np.cumsum(groups.sizes[order]) // BLOCK
-    yield from np.split(order, np.flatnonzero(np.diff(ends)) + 1)

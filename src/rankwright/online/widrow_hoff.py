@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,19 @@ from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
-from rankwright.online.base import Ledger, Rounds
-from rankwright.online.dual import KernelLike, survival
-from rankwright.online.labels import LabelData, OnlineLabeler
-from rankwright.online.linear import Variant
+from rankwright.online.base import Ledger, Rounds, check_positive
+from rankwright.online.kernel import kernel_rounds
+from rankwright.online.means import Variant, check_variant
+from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.parameters import parametrized
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import check_comparator
 from rankwright.theory.perceptron import widrow_hoff_bound
 
 
-class WidrowHoff(OnlineLabeler):
+@parametrized
+class WidrowHoff(OrdinalLearner):
     r"""Online least squares on the ranks 1..k of the labels, rounded and clipped.
 
     .. math::
@@ -39,10 +41,10 @@ class WidrowHoff(OnlineLabeler):
     eta : float, optional
         :math:`\eta`. By default :math:`1/(2 R^2)`, R being the length of the longest document so
         far. How well it does against PRank depends on it (R6).
-    variant : {"last", "averaged"}, default "last"
-        Which weights predict: the last, or their mean over the rounds.
-    classes, kernel, gamma, degree, coef0, n_epochs, shuffle, random_state
-        As for :class:`PRank`.
+    @mean weights
+    @classes
+    @kernel documents
+    @rounds documents
 
     Attributes
     ----------
@@ -68,30 +70,10 @@ class WidrowHoff(OnlineLabeler):
     True
     """  # noqa: E501
 
-    def __init__(
-        self,
-        eta: float | None = None,
-        *,
-        variant: Variant = "last",
-        classes: ArrayLike | None = None,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.eta = eta
-        self.variant = variant
-        self.classes = classes
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    eta: float | None = None
+    _: KW_ONLY
+    variant: Variant = "last"
+    classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
         """Return the ranks 1..k before rounding."""
@@ -100,10 +82,7 @@ class WidrowHoff(OnlineLabeler):
     def _scores(self, X: Matrix) -> Floats:
         if self.kernel is None:
             return finite_scores(X @ self.coef_)
-        coef = self.dual_coef_
-        if self.variant == "averaged":
-            coef = coef * survival(self.born_, self.n_rounds_)[:, None]
-        return self._dual_scores(X, coef)[:, 0]
+        return self._kernel_scores(X)[:, 0]
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         k = len(self.classes_)
@@ -113,26 +92,24 @@ class WidrowHoff(OnlineLabeler):
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
-        check_mean(self.variant)
-        if self.eta is not None and not (math.isfinite(self.eta) and self.eta > 0):
-            raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
-        self._kernel()  # it raises
+        check_variant(self.variant, ("last", "averaged"))
+        check_positive(self, "eta")
 
-    def _begin(self, data: LabelData, whole: bool) -> None:
+    def _begin(self, data: OrdinalData, whole: bool) -> None:
         self.squared_radius_ = 0.0
         if self.kernel is None:
             self._begin_weights(data.X.shape[1])
         else:
-            self._begin_dual(data.X, whole)
+            self._begin_support(data.X, whole)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = weights
+        self.coef_ = weights.copy()
 
-    def _learn(self, task: LabelData, order: Ints, comparator: Any) -> Rounds:
+    def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:
-            return self._learn_dual(task, order)
+            return self._learn_by_kernel(task, order)
         losses, errors = np.empty(len(order)), np.empty(len(order))
-        with self._iterate() as iterate:
+        with self._iterate(len(order)) as iterate:
             try:
                 n_updates, self.squared_radius_ = _kernels.widrow_hoff(
                     native_rows(task.X),
@@ -149,11 +126,14 @@ class WidrowHoff(OnlineLabeler):
                 raise ValueError(self._too_long(radius(task.X))) from None
         return Rounds(losses, n_updates, {"squared_errors": errors**2})
 
-    def _learn_dual(self, task: LabelData, order: Ints) -> Rounds:
+    def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
         k, losses, n_updates, square = len(self.classes_), [], 0, self.squared_radius_
         expansion = self._expansion()
-        for t, place, rank, scores in self._dual_rounds(task, order, expansion):
-            p = float(scores[0])
+        for t, row, place, scores in kernel_rounds(
+            expansion, task, order, self.n_rounds_, by_ends=False
+        ):
+            rank = int(task.ranks[row])
+            p = float(scores[0, 0])
             if not abs(p) < 1e100:
                 raise ValueError(self._too_long(math.sqrt(square)))
             losses.append(abs(min(max(math.floor(p + 0.5), 1), k) - 1 - rank))
@@ -162,7 +142,7 @@ class WidrowHoff(OnlineLabeler):
             if p != rank + 1:
                 n_updates += 1
                 expansion.add(np.array([place]), np.array([[eta * (rank + 1 - p)]]), t)
-        self._keep(expansion)
+        self._publish_expansion(expansion)
         self.squared_radius_ = square
         return Rounds(np.array(losses, dtype=np.float64), n_updates)
 
@@ -174,7 +154,7 @@ class WidrowHoff(OnlineLabeler):
             f"longest document has R = {longest:.4g}. Scale the features, or use eta=None."
         )
 
-    def _charge(self, task: LabelData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+    def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         if self.kernel is not None or self.eta is None:
             raise ValueError("a guarantee needs weights and a fixed step: use kernel=None and eta.")
         u = check_comparator(ledger.comparator, self.n_features_in_)
@@ -199,12 +179,6 @@ class WidrowHoff(OnlineLabeler):
             raise DataError("squared_radius_ must be a number.")
         if self.kernel is None:
             check_fitted_array(self, "coef_", (self.n_features_in_,))
-            self._check_weights(self.n_features_in_)
+            self._check_weights((self.n_features_in_,))
         else:
-            self._check_dual_state(1)
-
-
-def check_mean(variant: str) -> None:
-    """Raise unless the variant is one of those without votes."""
-    if variant not in ("last", "averaged"):
-        raise ValueError(f"variant must be one of last, averaged, but is {variant!r}.")
+            self._check_support(1)

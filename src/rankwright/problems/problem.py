@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,6 +67,12 @@ class Problem(Protocol):
         The least and the largest of a correct prediction, and the largest of a wrong one.
         """
         raise NotImplementedError(f"{type(self).__name__} has no extremes(scores, y).")
+
+
+def method_of(problem: Problem, name: str) -> Any:
+    """Return a method of a problem; one that it does not have says what it would be needed for."""
+    found = getattr(problem, name, None)
+    return MethodType(getattr(Problem, name), problem) if found is None else found
 
 
 def surrogate(problem: Problem, scores: ArrayLike, y: Any) -> float:

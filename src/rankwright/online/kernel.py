@@ -4,33 +4,35 @@ r"""Kernel perceptrons: scores that are a sum over the documents that made updat
     f(x) = \sum_i c_i \, K(x_i, x)
 
 One helper serves every learner with a kernel form. It scores a block of documents at once and keeps
-those scores right while the block's own documents join the sum.
+those scores right while the block's own documents join the sum. Where a block ends shows in the
+last bits of the scores, so the blocks are the same on every machine.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from rankwright.data.groups import Ints
+from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import Estimator
-from rankwright.exceptions import DataError
 
-KernelLike: TypeAlias = str | Callable[[Floats, Floats], Any]
+KernelFunction: TypeAlias = Callable[[Floats, Floats], Any]
 KERNELS = ("linear", "poly", "rbf", "precomputed")
 BLOCK = 512  # documents scored at once
 
 
 @dataclass(frozen=True)
 class Kernel:
-    r"""A kernel: linear :math:`x \cdot z`, poly :math:`(\gamma\, x \cdot z + c_0)^d`, rbf
-    :math:`e^{-\gamma |x - z|^2}`, precomputed, or a function of two matrices of rows.
+    r"""A kernel, by name or as a function of two matrices of rows.
+
+    .. math::
+        \text{linear: } x \cdot z, \qquad \text{poly: } (\gamma\, x \cdot z + c_0)^d, \qquad
+        \text{rbf: } e^{-\gamma \|x - z\|^2}
 
     Parameters
     ----------
@@ -42,9 +44,15 @@ class Kernel:
         d.
     coef0 : float
         :math:`c_0`.
-    """  # noqa: D205
 
-    kind: KernelLike
+    Examples
+    --------
+    >>> from rankwright import PRank
+    >>> PRank(kernel=Kernel("poly", degree=2)).get_params()["kernel"].degree
+    2
+    """
+
+    kind: str | KernelFunction
     gamma: float | None = None
     degree: int = 3
     coef0: float = 1.0
@@ -139,98 +147,91 @@ class Expansion:
         return self._points[0], self._coef[0], self._born[0]
 
 
-class KernelForm(Estimator):
-    """Mixin of learners with parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``.
+KernelLike: TypeAlias = str | KernelFunction | Kernel
 
-    Without a kernel a learner has weights; with one it has ``support_`` (documents, or columns of a
-    precomputed kernel), ``dual_coef_`` and ``born_``, the round in which each joined.
+
+class Rows(Protocol):
+    """Documents as learners have them: ``order`` maps them to the columns of a precomputed kernel.
+
+    Rounds are the queries of ``groups``, or single rows without.
     """
 
-    kernel: KernelLike | None = None
-    gamma: float | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    support_: Any
-    dual_coef_: Floats
-    born_: Ints
-    n_features_in_: int
-
-    def _kernel(self) -> Kernel:
-        return Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
-
-    def _begin_dual(self, X: Matrix, whole: bool, n_scores: int = 1) -> None:
-        kernel = self._kernel()
-        if kernel.precomputed:
-            if not whole:
-                raise ValueError(
-                    "partial_fit cannot take kernel='precomputed', whose columns are all documents "
-                    "of fit."
-                )
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    "X must be square with kernel='precomputed', a row and a column for each "
-                    f"document, but has shape {X.shape}."
-                )
-        for name in {"coef_", "intercept_"} & vars(self).keys():  # of a fit without a kernel
-            delattr(self, name)
-        width = () if kernel.precomputed else (X.shape[1],)
-        self.support_ = np.empty((0, *width), dtype=np.int64 if kernel.precomputed else np.float64)
-        self.dual_coef_ = np.empty((0, n_scores))
-        self.born_ = np.empty(0, dtype=np.int64)
-
-    def _expansion(self) -> Expansion:
-        return Expansion(self._kernel(), self.support_, self.dual_coef_, self.born_)
-
-    def _keep(self, expansion: Expansion) -> None:
-        self.support_, self.dual_coef_, self.born_ = expansion.parts()
-
-    def _dual_scores(self, X: Matrix, coef: Floats) -> Floats:
-        """Return the scores of documents, with these coefficients of the support."""
-        kernel = self._kernel()
-        scores = np.zeros((X.shape[0], coef.shape[1]))
-        for begin in range(0, X.shape[0] if len(coef) else 0, BLOCK):
-            rows = slice(begin, begin + BLOCK)
-            scores[rows] = kernel(X[rows], self.support_) @ coef
-        if not np.isfinite(scores).all():
-            raise ValueError("the values of the kernel overflow: scale the features.")
-        return scores
-
-    def _check_dual_state(self, n_scores: int) -> None:
-        """Raise unless the support, read from a file, fits together."""
-        precomputed = self.kernel == "precomputed"
-        support = getattr(self, "support_", None)
-        n = len(support) if isinstance(support, np.ndarray) and support.ndim else -1
-        shape = (n,) if precomputed else (n, self.n_features_in_)
-        if not isinstance(support, np.ndarray) or support.shape != shape:
-            raise DataError("support_ must be the documents that made updates.")
-        if precomputed and (
-            support.dtype != np.int64
-            or (n and not 0 <= support.min() <= support.max() < self.n_features_in_)
-        ):
-            raise DataError("support_ must be columns of the kernel.")
-        if not precomputed and (support.dtype != np.float64 or not np.isfinite(support).all()):
-            raise DataError("support_ must be finite float64.")
-        coef, born = getattr(self, "dual_coef_", None), getattr(self, "born_", None)
-        if (
-            not isinstance(coef, np.ndarray)
-            or coef.dtype != np.float64
-            or coef.shape != (n, n_scores)
-            or not np.isfinite(coef).all()
-        ):
-            raise DataError(f"dual_coef_ must be finite float64 of shape {(n, n_scores)}.")
-        if not isinstance(born, np.ndarray) or born.dtype != np.int64 or born.shape != (n,):
-            raise DataError("born_ must be a round for each of the support.")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn whether X is a kernel."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+    @property
+    def X(self) -> Matrix: ...  # noqa: D102
+    @property
+    def groups(self) -> Groups | None: ...  # noqa: D102
+    @property
+    def order(self) -> Ints | None: ...  # noqa: D102
 
 
-def survival(born: Ints, n_rounds: int) -> Floats:
-    """Return the share of the rounds after which each point was part of the sum."""
-    return (n_rounds + 1 - born) / max(n_rounds, 1)
+class KernelRound(NamedTuple):
+    """One round, while its block is open."""
+
+    number: int  # counted from 1, over all calls
+    at: int  # query or row
+    first: int  # first document, counted in the block
+    scores: Floats  # of its documents: a row for each, a column for each score
+
+
+def kernel_rounds(
+    expansion: Expansion, data: Rows, order: Ints, n_before: int, *, by_ends: bool = True
+) -> Iterator[KernelRound]:
+    """Yield rounds in this order; what joins the sum in one is in the scores of the next."""
+    number, groups = n_before, data.groups
+    for block in _blocks(order, groups, by_ends):
+        expansion.open(data.X, block if groups is None else groups.rows_of(block), data.order)
+        first = 0
+        for at in block.tolist():
+            number += 1
+            n = 1 if groups is None else int(groups.sizes[at])
+            yield KernelRound(number, at, first, expansion.scores[first : first + n])
+            first += n
+
+
+def learn_by_kernel(
+    expansion: Expansion,
+    rounds: Iterator[KernelRound],
+    step: float,
+    play: Callable[[int, Floats], tuple[float, Floats]],
+) -> tuple[Floats, int]:
+    r"""Make the rounds of a learner that moves scores by :math:`\text{step} \cdot g`.
+
+    Parameters
+    ----------
+    expansion : Expansion
+        The sum so far; it grows.
+    rounds : iterator of KernelRound
+        What :func:`kernel_rounds` yields.
+    step : float
+        The step.
+    play : callable
+        Maps query or row and scores to the loss and the direction g, of the shape of the scores; a
+        direction counts if there is a loss.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_rounds,)
+        Losses.
+    n_updates : int
+        Rounds with a loss.
+    """
+    losses, n_updates = [], 0
+    for number, at, first, scores in rounds:
+        loss, direction = play(at, scores)
+        losses.append(loss)
+        if loss > 0:
+            n_updates += 1
+            members = np.flatnonzero(direction.any(axis=1))
+            expansion.add(first + members, step * direction[members], number)
+    return np.array(losses, dtype=np.float64), n_updates
+
+
+def _blocks(order: Ints, groups: Groups | None, by_ends: bool) -> Iterator[Ints]:
+    """Cut the rounds into runs of about BLOCK rows: by where rounds end, or where they begin."""
+    sizes = np.ones(len(order), dtype=np.int64) if groups is None else groups.sizes[order]
+    places = np.cumsum(sizes) - (0 if by_ends else sizes)
+    if len(order):
+        yield from np.split(order, np.flatnonzero(np.diff(places // BLOCK)) + 1)
 
 
 def _dense(X: Matrix) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,62 +14,24 @@ from rankwright import _kernels
 from rankwright.data.validation import Floats
 from rankwright.estimator import check_rows
 from rankwright.exceptions import DataError
-from rankwright.online.dual import KernelLike
-from rankwright.online.linear import Variant
-from rankwright.online.predtron_learner import MODES, PredtronData, PredtronLearner
+from rankwright.online.base import Given, LearnerOfClasses
+from rankwright.online.means import Variant
+from rankwright.online.parameters import parametrized
+from rankwright.predtron.learner import PredtronLearner
+from rankwright.predtron.rounds import MODES, PredtronData
 from rankwright.problems.classes import Binary, Multiclass, Ordinal
 from rankwright.problems.native import Native
 from rankwright.theory.links import NormName
 
 
-class ClassLearner(ClassifierMixin, PredtronLearner):
+class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
     """What the two learners of classes share: labels in, labels out."""
 
     classes_: NDArray[Any]
 
-    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
-        """Learn from scratch, in ``n_epochs`` passes over the data.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Features.
-        y : array-like of shape (n_rows,)
-            Classes: numbers or texts.
-        qid : ignored
-            Rows are rounds; it is here for the interface that all learners share.
-        """
-        self.__dict__.pop("classes_", None)
-        return super().fit(X, y, qid)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Continue learning, in one pass over these rows in their order.
-
-        Parameters
-        ----------
-        X, y, qid
-            As for :meth:`fit`.
-        classes : array-like of shape (n_classes,), optional
-            All classes there will be; needed in the first call, and not changed afterwards.
-        """
-        first = not hasattr(self, "n_rounds_")
-        if classes is None and first:
+    def _check_announced(self, classes: ArrayLike | None) -> None:
+        if classes is None and not self._has_begun:
             raise ValueError("the first call of partial_fit needs classes: all there will be.")
-        if classes is not None:
-            unique = _unique(np.asarray(classes))
-            if not first and not np.array_equal(unique, self.classes_):
-                raise ValueError(
-                    f"classes must be those of the first call, {self.classes_.tolist()}, but are "
-                    f"{unique.tolist()}."
-                )
-            self.classes_ = unique
-        return super().partial_fit(X, y, qid)
 
     def decision_function(self, X: Any) -> Floats:
         """Return scores: one for each class, or a single one for two classes on a line."""
@@ -88,11 +51,17 @@ class ClassLearner(ClassifierMixin, PredtronLearner):
     def _problem(self) -> Native:
         raise NotImplementedError
 
-    def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> PredtronData:
-        matrix, labels = check_rows(self, X, y, reset=first)
+    def _check_data(self, given: Given) -> PredtronData:
+        announced = None if given.classes is None else _unique(np.asarray(given.classes))
+        if announced is not None and not (given.first or np.array_equal(announced, self.classes_)):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, but are "
+                f"{announced.tolist()}."
+            )
+        matrix, labels = check_rows(self, given.X, given.y, reset=given.first)
         check_classification_targets(labels)
-        if not hasattr(self, "classes_"):
-            self.classes_ = _unique(labels)
+        if given.first:
+            self.classes_ = _unique(labels) if announced is None else announced
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more, but has one class: "
@@ -120,14 +89,12 @@ class ClassLearner(ClassifierMixin, PredtronLearner):
             or not (classes[:-1] < classes[1:]).all()
         ):
             raise DataError("classes_ must be two or more classes in increasing order.")
-        try:
-            self._problem()
-        except (TypeError, ValueError) as error:
-            raise DataError(str(error)) from None
+        self._check_problem()
         super().check_state()
 
 
-class PredtronClassifier(ClassLearner):
+@parametrized
+class PredtronClassifier(PredtronOfClasses):
     r"""A classifier with any costs and an option to reject.
 
     .. math::
@@ -138,7 +105,7 @@ class PredtronClassifier(ClassLearner):
     Two classes without an option to reject are on a line: one score, whose sign predicts
     (:class:`~rankwright.problems.Binary`); otherwise each class has a score
     (:class:`~rankwright.problems.Multiclass`). The update is that of
-    :class:`~rankwright.online.Predtron`.
+    :class:`~rankwright.predtron.Predtron`.
 
     Parameters
     ----------
@@ -153,38 +120,18 @@ class PredtronClassifier(ClassLearner):
     mode : {"auto", "augmented", "predicted", "loss_driven"}, default "auto"
         The update. ``"auto"`` is ``"augmented"`` with an option to reject, for which scores must
         be on the scale of the losses; ``"loss_driven"`` with costs; and ``"predicted"`` otherwise.
-    norm : {"l2", "l1", "group", "trace"}, default "l2"
-        The norm of margins, see :class:`~rankwright.online.Predtron`.
-    variant : {"last", "averaged", "voted"}, default "last"
-        Which weights predict.
-    eta, radius : float, optional
-        Step, and largest length of a row (with a 1 for the intercept), for ``"augmented"``; ``fit``
-        measures what is None, ``partial_fit`` needs one of them.
-    fit_intercept : bool, default True
-        Add a feature that is always 1.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
-        Kernel form.
-    gamma, degree, coef0
-        Of the kernel.
-    n_epochs : int, default 1
-        Passes over the data in ``fit``.
-    shuffle : bool, default False
-        Take the rows in a random order, another in each pass.
-    random_state : int, optional
-        Seed of that order.
+    @norm
+    @variant
+    @step
+    @intercept
+    @kernel rows
+    @rounds rows
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
-    coef_ : ndarray of shape (n_scores, n_features)
-        Weights; absent with a kernel.
-    intercept_ : ndarray of shape (n_scores,)
-        Weights of the feature that is always 1.
-    n_rounds_, n_updates_ : int
-        Rows so far, and those that led to an update.
-    cumulative_loss_ : float
-        Sum of the losses of the predictions, each before its update.
+    @weights
 
     Examples
     --------
@@ -196,42 +143,16 @@ class PredtronClassifier(ClassLearner):
     (['ham', 'ham', 'spam', 'spam'], 1.0)
     """
 
-    def __init__(
-        self,
-        loss: ArrayLike | None = None,
-        reject: float | ArrayLike | None = None,
-        *,
-        reject_label: int | str | None = None,
-        mode: str = "auto",
-        norm: NormName = "l2",
-        variant: Variant = "last",
-        eta: float | None = None,
-        radius: float | None = None,
-        fit_intercept: bool = True,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.reject = reject
-        self.reject_label = reject_label
-        self.mode = mode
-        self.norm = norm
-        self.variant = variant
-        self.eta = eta
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    loss: ArrayLike | None = None
+    reject: float | ArrayLike | None = None
+    _: KW_ONLY
+    reject_label: int | str | None = None
+    mode: str = "auto"
+    norm: NormName = "l2"
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+    fit_intercept: bool = True
 
     def _mode(self) -> str:
         if self.mode != "auto":
@@ -276,7 +197,8 @@ class PredtronClassifier(ClassLearner):
         return np.append(self.classes_, np.array([label]))[codes]
 
 
-class PredtronOrdinal(ClassLearner):
+@parametrized
+class PredtronOrdinal(PredtronOfClasses):
     r"""A classifier of ordered classes that pays for distance.
 
     .. math::
@@ -288,21 +210,20 @@ class PredtronOrdinal(ClassLearner):
     Parameters
     ----------
     mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
-        The update, see :class:`~rankwright.online.Predtron`. ``"predicted"`` takes no notice of
+        The update, see :class:`~rankwright.predtron.Predtron`. ``"predicted"`` takes no notice of
         distances.
-    norm, variant, eta, radius, fit_intercept
-        As for :class:`PredtronClassifier`.
-    kernel, gamma, degree, coef0
-        As for :class:`PredtronClassifier`.
-    n_epochs, shuffle, random_state
-        As for :class:`PredtronClassifier`.
+    @norm
+    @variant
+    @step
+    @intercept
+    @kernel rows
+    @rounds rows
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes in increasing order.
-    coef_, intercept_, n_rounds_, n_updates_, cumulative_loss_
-        As for :class:`PredtronClassifier`.
+    @weights
 
     Examples
     --------
@@ -312,36 +233,13 @@ class PredtronOrdinal(ClassLearner):
     [1, 1, 2, 2, 3, 3]
     """
 
-    def __init__(
-        self,
-        mode: str = "loss_driven",
-        norm: NormName = "l2",
-        *,
-        variant: Variant = "last",
-        eta: float | None = None,
-        radius: float | None = None,
-        fit_intercept: bool = True,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.mode = mode
-        self.norm = norm
-        self.variant = variant
-        self.eta = eta
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    mode: str = "loss_driven"
+    norm: NormName = "l2"
+    _: KW_ONLY
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+    fit_intercept: bool = True
 
     def _problem(self) -> Native:
         n = len(self.classes_)

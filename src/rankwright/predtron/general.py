@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,14 +12,17 @@ from numpy.typing import ArrayLike
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
 from rankwright.estimator import check_rows
-from rankwright.online.dual import KernelLike
-from rankwright.online.linear import Variant
-from rankwright.online.predtron_learner import Mode, PredtronData, PredtronLearner
+from rankwright.online.base import Given
+from rankwright.online.means import Variant
+from rankwright.online.parameters import parametrized
+from rankwright.predtron.learner import PredtronLearner
+from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem
 from rankwright.theory.links import NormName
 
 
+@parametrized
 class Predtron(PredtronLearner):
     r"""The general algorithm, for any problem.
 
@@ -48,9 +52,7 @@ class Predtron(PredtronLearner):
     norm : {"l2", "l1", "group", "trace"}, default "l2"
         Frobenius' norm, the sum of absolute weights, the sum of the lengths of the columns of W
         (one for each feature), the sum of its singular values.
-    variant : {"last", "averaged", "voted"}, default "last"
-        Which weights predict: the last, their mean over the rounds, or the mean of their
-        directions.
+    @variant
     eta : float, optional
         :math:`\eta`; by default what ``mode`` says.
     radius : float, optional
@@ -59,16 +61,8 @@ class Predtron(PredtronLearner):
         :math:`c_L` of ``"augmented"``, where the problem does not know it without labels.
     fit_intercept : bool, default False
         Add a feature that is always 1; not for queries.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
-        Kernel form: scores are sums over examples. None keeps weights.
-    gamma, degree, coef0
-        Of the kernel.
-    n_epochs : int, default 1
-        Passes over the data in ``fit``.
-    shuffle : bool, default False
-        Take the examples in a random order, another in each pass.
-    random_state : int, optional
-        Seed of that order.
+    @kernel examples
+    @rounds examples
 
     Attributes
     ----------
@@ -104,40 +98,15 @@ class Predtron(PredtronLearner):
 
     TAGS: ClassVar[dict[str, bool]] = {"no_validation": True}
 
-    def __init__(
-        self,
-        problem: Problem,
-        mode: Mode = "predicted",
-        norm: NormName = "l2",
-        *,
-        variant: Variant = "last",
-        eta: float | None = None,
-        radius: float | None = None,
-        smallest_loss: float | None = None,
-        fit_intercept: bool = False,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.problem = problem
-        self.mode = mode
-        self.norm = norm
-        self.variant = variant
-        self.eta = eta
-        self.radius = radius
-        self.smallest_loss = smallest_loss
-        self.fit_intercept = fit_intercept
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    problem: Problem
+    mode: Mode = "predicted"
+    norm: NormName = "l2"
+    _: KW_ONLY
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+    smallest_loss: float | None = None
+    fit_intercept: bool = False
 
     def fit(self, X: Any, y: Any, qid: ArrayLike | None = None) -> Self:
         """Learn from scratch.
@@ -181,14 +150,14 @@ class Predtron(PredtronLearner):
     def _problem(self) -> Problem:
         return self.problem
 
-    def _check_data(self, X: Any, y: Any, qid: ArrayLike | None, first: bool) -> PredtronData:
-        matrix = check_rows(self, X, reset=first)
-        labels = list(y)
+    def _check_data(self, given: Given) -> PredtronData:
+        matrix = check_rows(self, given.X, reset=given.first)
+        labels = list(given.y)
         order, groups = None, None
-        if qid is not None:
+        if given.qid is not None:
             if self.fit_intercept:
                 raise ValueError("queries have no intercept: rankings do not see one.")
-            order, groups = gather(check_qid(qid, matrix.shape[0]))
+            order, groups = gather(check_qid(given.qid, matrix.shape[0]))
             matrix = matrix if order is None else matrix[order]
         n = matrix.shape[0] if groups is None else groups.n_queries
         if len(labels) != n:

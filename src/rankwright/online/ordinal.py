@@ -2,70 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_fitted_array, check_rows
+from rankwright.estimator import check_features, check_rows
 from rankwright.exceptions import DataError
-from rankwright.online.base import OnlineLearner
-from rankwright.online.dual import BLOCK, Expansion, KernelForm
-from rankwright.online.linear import Variant
+from rankwright.online.base import Given, LearnerOfClasses
+from rankwright.online.kernel_form import KernelForm
+from rankwright.online.means import Names, Variant, WeightForm
 
 
 @dataclass(frozen=True)
-class LabelData:
+class OrdinalData:
     """Documents and their ranks: places of their labels, from 0."""
 
     X: Matrix
     ranks: Ints
-    order: None = None  # rows stay where they are
+    groups: None = None  # a round is a row,
+    order: None = None  # and rows stay where they are
 
 
-class OnlineLabeler(KernelForm, OnlineLearner):
-    """Base of the learners that predict labels.
+class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
+    """Base of the learners that predict one of a set of ordered labels.
 
     A round is a document, its loss the distance of the predicted from the true label, counted in
     labels. Labels may be numbers, which are ordered by themselves, or texts, whose order is given
     by ``classes``, worst first. ``qid`` is accepted, and not looked at.
 
-    The weights of a learner, whatever they are, stand in one vector ``iterate_`` (and
-    ``iterate_sum_`` for their mean); ``_publish`` makes the attributes of it that users know.
+    The weights of a learner, whatever they are, stand in one vector ``iterate_``; ``_publish``
+    makes the attributes of it that users know.
     """
 
+    _names: ClassVar[Names] = Names("iterate_", "iterate_sum_", always=True)
     classes: ArrayLike | None = None
     variant: Variant = "last"
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Continue learning, in one pass over these data in their order.
-
-        Parameters
-        ----------
-        X, y, qid
-            As for :meth:`fit`.
-        classes : array-like, optional
-            All labels, worst first; looked at in the first call. By default the parameter
-            ``classes``, or the labels of the first call.
-        """
-        self._given_classes = classes
-        try:
-            self.partial_fit_rounds(X, y, qid)
-        finally:
-            del self._given_classes
-        return self
+    classes_: NDArray[Any]
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the negative mean absolute error; of texts, in labels."""
@@ -110,54 +86,26 @@ class OnlineLabeler(KernelForm, OnlineLearner):
             )
         return ranks
 
-    def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> LabelData:
-        matrix, labels = check_rows(self, X, y, reset=first)
-        if first:
-            given = getattr(self, "_given_classes", None)
-            self.classes_ = self._find_classes(labels, self.classes if given is None else given)
-        return LabelData(matrix, self._ranks(labels))
+    def _check_data(self, given: Given) -> OrdinalData:
+        matrix, labels = check_rows(self, given.X, given.y, reset=given.first)
+        if given.first:
+            announced = self.classes if given.classes is None else given.classes
+            self.classes_ = self._find_classes(labels, announced)
+        return OrdinalData(matrix, self._ranks(labels))
 
     def _n_rounds(self, data: Any) -> int:
         return len(data.ranks)
 
     # ---- weights ----
 
-    def _begin_weights(self, n: int) -> None:
-        self.iterate_, self.since_ = np.zeros(n), 0
-        self.iterate_sum_ = np.zeros(n if self.variant == "averaged" else 0)
-
-    @contextmanager
-    def _iterate(self) -> Iterator[_kernels.Iterate]:
-        """Yield the weights for a native kernel; then publish them."""
-        mean = "averaged" if self.variant == "averaged" else "last"
-        iterate = _kernels.Iterate(
-            self.iterate_, self.iterate_sum_, mean, self.n_rounds_, self.since_
-        )
-        yield iterate
-        self.since_ = iterate.since
-        mean_weights = self.iterate_.copy()
-        if mean == "averaged":
-            mean_weights -= self.iterate_sum_ / max(iterate.round, 1)
-        self._publish(mean_weights)
-
-    def _publish(self, weights: Floats) -> None:
-        raise NotImplementedError
+    def _mean(self) -> Variant:
+        return "averaged" if self.variant == "averaged" else "last"
 
     def _scores(self, X: Matrix) -> Floats:
         raise NotImplementedError
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         raise NotImplementedError
-
-    def _dual_rounds(self, data: LabelData, order: Ints, expansion: Expansion) -> Iterator[Any]:
-        """Yield, document by document, its round, place in the block, rank and scores."""
-        t = self.n_rounds_
-        for begin in range(0, len(order), BLOCK):
-            rows = order[begin : begin + BLOCK]
-            expansion.open(data.X, rows, data.order)
-            for place, row in enumerate(rows.tolist()):
-                t += 1
-                yield t, place, int(data.ranks[row]), expansion.scores[place]
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""
@@ -171,14 +119,6 @@ class OnlineLabeler(KernelForm, OnlineLearner):
             or len(np.unique(classes)) != len(classes)
         ):
             raise DataError("classes_ must be different labels, worst first.")
-
-    def _check_weights(self, n: int) -> None:
-        """Raise unless the weights, read from a file, have this size."""
-        check_fitted_array(self, "iterate_", (n,))
-        check_fitted_array(self, "iterate_sum_", (n if self.variant == "averaged" else 0,))
-        since = getattr(self, "since_", None)
-        if type(since) is not int or not 0 <= since <= self.n_rounds_:
-            raise DataError("since_ must be one of the rounds so far.")
 
 
 def _plain(labels: ArrayLike, name: str) -> NDArray[Any]:

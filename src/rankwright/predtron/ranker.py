@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array, check_ranking_data
-from rankwright.exceptions import DataError
-from rankwright.online.dual import KernelLike
-from rankwright.online.linear import Variant
-from rankwright.online.predtron_learner import Mode, PredtronData, PredtronLearner
+from rankwright.online.base import Given
+from rankwright.online.means import Variant
+from rankwright.online.parameters import parametrized
+from rankwright.predtron.learner import PredtronLearner
+from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.native import Native
 from rankwright.problems.ranking import Ranking, Representation
 from rankwright.theory.links import NormName
 
 
+@parametrized
 class PredtronRanker(PredtronLearner, Ranker):
     r"""A ranker of documents that moves scores to the ranks they should have.
 
@@ -27,7 +29,7 @@ class PredtronRanker(PredtronLearner, Ranker):
         \quad\text{when } L(\text{order of } X_q w,\; y_q) > 0
 
     where :math:`\sigma_y` is the correct ranking that agrees best with the scores, and
-    :math:`\tilde\sigma, s` are chosen by ``mode`` as in :class:`~rankwright.online.Predtron`.
+    :math:`\tilde\sigma, s` are chosen by ``mode`` as in :class:`~rankwright.predtron.Predtron`.
     In a round documents with equal scores are ranked in the worst order.
 
     Parameters
@@ -37,27 +39,17 @@ class PredtronRanker(PredtronLearner, Ranker):
     representation : {"-i", "-i^1.1", "-i^2", "1/i", "dcg"} or callable, default "-i^1.1"
         f: how ranks become vectors. The faster it falls at some rank, the smaller a difference of
         scores is a margin there.
-    mode : {"augmented", "predicted", "loss_driven"}, default "predicted"
-        The update.
+    @mode predicted
     norm : {"l2", "l1", "group", "trace"}, default "l2"
         The norm of margins; with one weight for each feature ``"group"`` is ``"l1"``, and
         ``"trace"`` is ``"l2"``.
-    variant : {"last", "averaged", "voted"}, default "last"
-        Which weights predict.
+    @variant
     eta, radius, smallest_loss : float, optional
         Step, largest operator norm of a query's matrix (largest column with ``"l1"``), and smallest
         loss above 0, for ``"augmented"``; ``fit`` measures what is None, ``partial_fit`` needs
         ``eta`` or the other two.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, optional
-        Kernel form.
-    gamma, degree, coef0
-        Of the kernel.
-    n_epochs : int, default 1
-        Passes over the data in ``fit``.
-    shuffle : bool, default False
-        Take the queries in a random order, another in each pass.
-    random_state : int, optional
-        Seed of that order.
+    @kernel documents
+    @rounds queries
 
     Attributes
     ----------
@@ -79,40 +71,15 @@ class PredtronRanker(PredtronLearner, Ranker):
     True
     """
 
-    def __init__(
-        self,
-        loss: str = "ndcg",
-        representation: Representation = "-i^1.1",
-        mode: Mode = "predicted",
-        norm: NormName = "l2",
-        *,
-        variant: Variant = "last",
-        eta: float | None = None,
-        radius: float | None = None,
-        smallest_loss: float | None = None,
-        kernel: KernelLike | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.representation = representation
-        self.mode = mode
-        self.norm = norm
-        self.variant = variant
-        self.eta = eta
-        self.radius = radius
-        self.smallest_loss = smallest_loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
+    loss: str = "ndcg"
+    representation: Representation = "-i^1.1"
+    mode: Mode = "predicted"
+    norm: NormName = "l2"
+    _: KW_ONLY
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+    smallest_loss: float | None = None
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
@@ -126,20 +93,17 @@ class PredtronRanker(PredtronLearner, Ranker):
         self._problem()
         super().check_params()
 
-    def _check_data(self, X: Any, y: ArrayLike, qid: ArrayLike | None, first: bool) -> PredtronData:
-        data = check_ranking_data(self, X, y, qid, reset=first)
+    def _check_data(self, given: Given) -> PredtronData:
+        data = check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
         gains = self._problem().encode(data.y)[:, None]
         return PredtronData(data.X, np.ascontiguousarray(gains), data.groups, data.order)
 
-    def _show(self, W: Floats) -> None:
-        self.coef_ = W[:, 0]
+    def _publish(self, weights: Floats) -> None:
+        self.coef_ = weights[:, 0]
 
     def _n_fitted_scores(self) -> int:
-        try:
-            self._problem()
-        except (TypeError, ValueError) as error:
-            raise DataError(str(error)) from None
+        self._check_problem()
         return 1
 
-    def _check_shown(self, n_scores: int) -> None:
+    def _check_published(self, n_scores: int) -> None:
         check_fitted_array(self, "coef_", (self.n_features_in_,))

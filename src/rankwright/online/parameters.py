@@ -1,0 +1,105 @@
+"""Parameters of online learners: constructors made of fields, and texts that are written once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform, overload
+
+from rankwright.online.kernel import KernelLike
+
+T = TypeVar("T")
+
+_TEXTS = {
+    "rounds": """\
+n_epochs : int, default 1
+    Passes over the data in ``fit``.
+shuffle : bool, default False
+    Take the {} in a random order, another in each pass.
+random_state : int, optional
+    Seed of that order.""",
+    "kernel": """\
+kernel : {{"linear", "poly", "rbf", "precomputed"}}, Kernel or callable, optional
+    Kernel form: scores are sums over {}. None keeps weights.
+gamma, degree, coef0
+    Of the kernel, unless it is a :class:`~rankwright.online.Kernel`, which has its own.""",
+    "variant": """\
+variant : {{"last", "averaged", "voted"}}, default "last"
+    Which weights predict: the last, their mean over the rounds, or the mean of their
+    directions.""",
+    "mean": """\
+variant : {{"last", "averaged"}}, default "last"
+    Which {} predict: the last, or their mean over the rounds.""",
+    "classes": """\
+classes : array-like, optional
+    All labels, worst first. By default the labels of the data, sorted.""",
+    "mode": """\
+mode : {{"augmented", "predicted", "loss_driven"}}, default "{}"
+    The update, see :class:`~rankwright.predtron.Predtron`.""",
+    "norm": """\
+norm : {{"l2", "l1", "group", "trace"}}, default "l2"
+    The norm of margins, see :class:`~rankwright.predtron.Predtron`.""",
+    "step": """\
+eta, radius : float, optional
+    Step, and largest length of a row (with a 1 for the intercept), for ``"augmented"``; ``fit``
+    measures what is None, ``partial_fit`` needs one of them.""",
+    "intercept": """\
+fit_intercept : bool, default True
+    Add a feature that is always 1.""",
+    "weights": """\
+coef_ : ndarray of shape (n_scores, n_features)
+    Weights; absent with a kernel.
+intercept_ : ndarray of shape (n_scores,)
+    Weights of the feature that is always 1.
+n_rounds_, n_updates_ : int
+    Rows so far, and those that led to an update.
+cumulative_loss_ : float
+    Sum of the losses of the predictions, each before its update.""",
+}
+_PLACE = re.compile(r"^( *)@(\w+)(?: (\w+))?$", re.MULTILINE)
+
+
+@overload
+def parametrized(kind: type[T]) -> type[T]: ...
+@overload
+def parametrized(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform()
+def parametrized(kind: type[T] | None = None, *, kw_only: bool = False) -> Any:
+    """Give a class the constructor that its annotated parameters tell, and its texts.
+
+    The constructor stores, and does nothing else, as scikit-learn wants it. In the docstring a line
+    ``@rounds queries`` stands for the text of that name, about queries.
+    """
+
+    def make(kind: type[T]) -> type[T]:
+        if kind.__doc__:  # none with python -OO
+            kind.__doc__ = _PLACE.sub(_text, kind.__doc__)
+        return dataclass(eq=False, repr=False, kw_only=kw_only)(kind)
+
+    return make if kind is None else make(kind)
+
+
+def _text(place: re.Match[str]) -> str:
+    indent, name, noun = place.groups()
+    lines = _TEXTS[name].format(noun).splitlines()
+    return "\n".join(indent + line for line in lines)
+
+
+@parametrized(kw_only=True)
+class RoundParameters:
+    """How often, and in which order, ``fit`` goes over the data."""
+
+    n_epochs: int = 1
+    shuffle: bool = False
+    random_state: int | None = None
+
+
+@parametrized(kw_only=True)
+class KernelParameters:
+    """The kernel of a learner."""
+
+    kernel: KernelLike | None = None
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0

@@ -1,0 +1,108 @@
+"""Predtron for the labels of a row: which come first."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankwright import _kernels
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.estimator import SCORE_METRIC
+from rankwright.online.base import Given
+from rankwright.online.means import Variant
+from rankwright.online.parameters import parametrized
+from rankwright.predtron.label_matrix import PredtronOfLabels, dense
+from rankwright.predtron.rounds import Mode
+from rankwright.problems.native import Native
+from rankwright.problems.ranking import Ranking, Representation
+from rankwright.theory.links import NormName
+
+
+@parametrized
+class PredtronLabelRanker(PredtronOfLabels):
+    r"""A ranker of labels: for each row, the labels that it probably has come first.
+
+    .. math::
+        \mathrm{pred}(x) = \text{labels by decreasing } (W x)_j
+
+    Parameters
+    ----------
+    loss : {"ndcg", "precision@K"}, default "ndcg"
+        See :class:`~rankwright.problems.Ranking`.
+    representation : {"-i", "-i^1.1", "-i^2", "1/i", "dcg"} or callable, default "-i"
+        f: how ranks become vectors.
+    @mode predicted
+    smallest_loss : float, optional
+        :math:`c_L` of ``"augmented"``: ``fit`` measures it, ``partial_fit`` needs it or ``eta``.
+    @norm
+    @variant
+    @step
+    @intercept
+    @kernel rows
+    @rounds rows
+
+    Attributes
+    ----------
+    n_labels_ : int
+        Labels.
+    @weights
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> y = [[1, 0, 0], [0, 1, 0], [1, 1, 0]]
+    >>> PredtronLabelRanker(n_epochs=10).fit(X, y).rank(X)[:, 2].tolist()  # the label nobody has
+    [3, 3, 3]
+    """
+
+    TAGS: ClassVar[dict[str, bool]] = {"target_tags.single_output": False}
+
+    loss: str = "ndcg"
+    representation: Representation = "-i"
+    mode: Mode = "predicted"
+    norm: NormName = "l2"
+    _: KW_ONLY
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+    smallest_loss: float | None = None
+    fit_intercept: bool = True
+
+    def predict(self, X: Any) -> Floats:
+        """Return the scores of the labels; a larger one ranks higher."""
+        return self._decision(X)
+
+    def rank(self, X: Any) -> NDArray[np.int64]:
+        """Return the rank of each label, from 1, equal scores in the order of the columns."""
+        scores = np.ascontiguousarray(self._decision(X))
+        codes = np.empty(scores.shape, dtype=np.int32)
+        _kernels.predict_all(self._problem().kernel(self.n_labels_), scores, codes)
+        return codes.astype(np.int64) + 1
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return mean NDCG@10 over the rows."""
+        scores = self.predict(X)
+        labels = np.asarray(dense(y), dtype=np.float64).reshape(len(scores), -1)
+        groups = Groups(np.arange(len(scores) + 1) * labels.shape[1])
+        return SCORE_METRIC.mean(labels.ravel(), scores.ravel(), groups)
+
+    def _columns(self, labels: NDArray[Any], given: Given) -> NDArray[Any]:
+        if labels.ndim == 1:
+            raise ValueError("y must be a matrix with a column for each label, but is a vector.")
+        return labels
+
+    def _problem(self) -> Native:
+        return Ranking(self.loss, self.representation)
+
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        self._problem()
+        super().check_params()
+
+    def _encode(self, labels: NDArray[Any]) -> Floats:
+        flat = self._problem().encode(labels.astype(np.float64).ravel())
+        return flat.reshape(labels.shape)

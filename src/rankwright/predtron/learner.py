@@ -1,0 +1,347 @@
+"""Predtron's algorithm over any problem: modes, links, kernel form, means of weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rankwright import _kernels
+from rankwright.data.groups import Ints
+from rankwright.data.products import native_rows
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import check_features, check_fitted_array, finite_scores
+from rankwright.exceptions import DataError
+from rankwright.online.base import Ledger, OnlineLearner, Rounds, check_positive, check_step
+from rankwright.online.kernel import Kernel, kernel_rounds, learn_by_kernel
+from rankwright.online.kernel_form import KernelForm
+from rankwright.online.means import Names, Variant, WeightForm, check_variant
+from rankwright.predtron.rounds import MODES, PredtronData, loss_range, round_of
+from rankwright.problems.native import Native
+from rankwright.problems.problem import Problem, method_of
+from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.links import (
+    NORMS,
+    NormName,
+    link_constant,
+    link_exponent,
+    link_radius,
+    link_size,
+    weight_norm,
+)
+from rankwright.theory.predtron import predtron_bound
+
+
+class PredtronLearner(KernelForm, WeightForm, OnlineLearner):
+    r"""Base of the Predtron learners.
+
+    .. math::
+        \nabla\psi(W) \leftarrow \nabla\psi(W)
+        - \eta\, s\, (\mathrm{rep}(\tilde\sigma) - \mathrm{rep}(\sigma_y))\, x^\top
+        \quad\text{when } L(\mathrm{pred}(W x), y) > 0
+
+    To add a learner, write ``_problem()``, which returns the problem, ``_check_data``, which
+    returns :class:`PredtronData`, and ``_n_fitted_scores()``; they may read fitted attributes such
+    as ``classes_``. Parameters that a learner does not have keep the values below.
+    """
+
+    _names: ClassVar[Names] = Names("weights_", "coef_sum_")
+    mode: str = "predicted"
+    norm: NormName = "l2"
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+    smallest_loss: float | None = None
+    fit_intercept: bool = False
+    weights_: Floats
+    coef_: Floats
+    intercept_: Floats
+
+    def _problem(self) -> Problem:
+        raise NotImplementedError
+
+    def _mode(self) -> str:
+        return self.mode
+
+    def _n_scores(self, data: PredtronData) -> int:
+        """Return the weights that a feature has."""
+        if data.groups is not None:
+            return 1
+        problem = self._problem()
+        n = problem.n_scores if isinstance(problem, Native) else None
+        return n or len(problem.represent(problem.correct(data.labels[0])))
+
+    # ---- parameters and start ----
+
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        super().check_params()
+        if self._mode() not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, but is {self.mode!r}.")
+        if self.norm not in NORMS:
+            raise ValueError(f"norm must be one of {', '.join(NORMS)}, but is {self.norm!r}.")
+        check_variant(self.variant)
+        check_positive(self, "eta", "radius", "smallest_loss")
+        if self.kernel is not None:
+            if self.norm != "l2":
+                raise ValueError(f"a kernel needs norm='l2', but norm is {self.norm!r}.")
+            if self.variant == "voted":
+                raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
+
+    def _n_rounds(self, data: Any) -> int:
+        return int(data.n_rounds)
+
+    def _begin(self, data: PredtronData, whole: bool) -> None:
+        d = self._n_scores(data)
+        if self.kernel is not None:
+            self._begin_support(data.X, whole, d)
+        else:
+            self._begin_weights((data.X.shape[1] + self.fit_intercept, d))
+        self.eta_ = self._step(data, whole, d)
+
+    def _step(self, data: PredtronData, whole: bool, d: int) -> float:
+        if self.eta is not None:
+            return float(self.eta)
+        if self._mode() != "augmented":
+            return 1.0
+        smallest, radius = self.smallest_loss, self.radius
+        if smallest is None:
+            smallest = self._smallest_loss(data, whole)
+        if radius is None:
+            if not whole:
+                raise ValueError(
+                    "mode='augmented' needs radius or eta before partial_fit: its step depends on "
+                    "the largest input, which may be still to come."
+                )
+            radius = self._radius(data)
+        n = link_size(self.norm, data.X.shape[1] + self.fit_intercept, d)
+        step = smallest / max(4 * link_constant(self.norm, n) * radius**2, 1e-300)
+        return step if math.isfinite(step) and step > 0 else 1.0
+
+    def _smallest_loss(self, data: PredtronData, whole: bool) -> float:
+        problem = self._problem()
+        try:
+            return float(method_of(problem, "loss_range")()[0])
+        except ValueError:  # it depends on the labels
+            if not whole:
+                raise ValueError(
+                    "mode='augmented' needs smallest_loss or eta before partial_fit: its step "
+                    "depends on the labels to come."
+                ) from None
+        labels = map(data.label_of, range(data.n_rounds))
+        return min((loss_range(problem, label)[0] for label in labels), default=math.inf)
+
+    def _radius(self, data: PredtronData) -> float:
+        """Return R of the inputs, in the space of the weights."""
+        if self.kernel is None:
+            return link_radius(data.X, self.norm, data.groups, intercept=self.fit_intercept)
+        kernel, largest = self._kernel(), 0.0
+        for at in range(data.n_rounds):
+            rows = np.arange(data.X.shape[0])[data.rows_of(at)]
+            gram = kernel(data.X[rows], kernel.points(data.X, rows, data.order))
+            if gram.size:
+                largest = max(largest, float(np.linalg.eigvalsh(gram)[-1]))
+        return math.sqrt(largest)
+
+    def _kernel(self) -> Kernel:
+        kernel = super()._kernel()
+        if not self.fit_intercept:
+            return kernel
+        return PlusOne(kernel.kind, kernel.gamma, kernel.degree, kernel.coef0)
+
+    # ---- rounds ----
+
+    def _learn(self, task: PredtronData, order: Ints, comparator: Any) -> Rounds:
+        other = np.empty(0)
+        if comparator is not None:
+            other = self._comparator_scores(task.X, comparator).ravel()
+        learn = self._learn_weights if self.kernel is None else self._learn_by_kernel
+        losses, charges, n_updates = learn(task, order, other)
+        return Rounds(losses, n_updates, {} if comparator is None else {"charge": charges})
+
+    def _learn_weights(
+        self, data: PredtronData, order: Ints, other: Floats
+    ) -> tuple[Floats, Floats, int]:
+        theta, losses, charges = self.weights_, np.empty(len(order)), np.empty(len(order))
+        n = link_size(self.norm, *theta.shape)
+        q = link_exponent(n) if self.norm != "l2" else 2.0
+        link = _kernels.LinkedWeights(self.norm, q, theta, self.fit_intercept)
+        W = theta
+        if q != 2:
+            W = np.empty_like(theta)
+            link.write(W.ravel())
+        problem, rows = self._problem(), native_rows(data.X)
+        with self._iterate(len(order), W) as iterate:
+            if isinstance(problem, Native):
+                indptr = np.empty(0, dtype=np.int64) if data.groups is None else data.groups.indptr
+                widest = theta.shape[1] if data.groups is None else data.groups.sizes.max(initial=1)
+                n_updates = _kernels.predtron(
+                    problem.kernel(int(widest)),
+                    self._mode(),
+                    self.eta_,
+                    rows,
+                    indptr,
+                    order,
+                    data.labels,
+                    other,
+                    link,
+                    iterate,
+                    losses,
+                    charges,
+                )
+            else:
+                n_updates = self._learn_in_python(
+                    data, order, other, losses, charges, link, iterate, rows
+                )
+            if q != 2:
+                link.write(W.ravel())
+        return losses, charges, n_updates
+
+    def _learn_in_python(
+        self,
+        data: PredtronData,
+        order: Ints,
+        other: Floats,
+        losses: Floats,
+        charges: Floats,
+        link: _kernels.LinkedWeights,
+        iterate: _kernels.Iterate,
+        rows: _kernels.Rows,
+    ) -> int:
+        play, d = round_of(self._problem(), self._mode()), self.weights_.shape[1]
+        n_updates = 0
+        for r, at in enumerate(order.tolist()):
+            part = data.rows_of(at)
+            n = part.stop - part.start
+            t = link.scores(rows, part.start, n)
+            direction = np.zeros(len(t))
+            u = other[part.start * d : part.stop * d]
+            losses[r], charges[r] = play(t, data.label_of(at), u, direction)
+            if losses[r] > 0:
+                n_updates += 1
+                at_round = self.n_rounds_ + r + 1
+                link.update(rows, part.start, n, direction, self.eta_, iterate, at_round)
+        return n_updates
+
+    def _learn_by_kernel(
+        self, data: PredtronData, order: Ints, other: Floats
+    ) -> tuple[Floats, Floats, int]:
+        charges: list[float] = []
+        round_, d = round_of(self._problem(), self._mode()), self.dual_coef_.shape[1]
+
+        def play(at: int, scores: Floats) -> tuple[float, Floats]:
+            part, direction = data.rows_of(at), np.zeros(scores.size)
+            u = other[part.start * d : part.stop * d]
+            loss, charge = round_(scores.ravel(), data.label_of(at), u, direction)
+            charges.append(charge)
+            return loss, direction.reshape(-1, d)
+
+        expansion = self._expansion()
+        rounds = kernel_rounds(expansion, data, order, self.n_rounds_)
+        losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play)
+        self._publish_expansion(expansion)
+        return losses, np.array(charges, dtype=np.float64), n_updates
+
+    # ---- guarantees ----
+
+    def _charge(self, task: PredtronData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+        problem = self._problem()
+        for at in order.tolist():
+            smallest, largest = loss_range(problem, task.label_of(at))
+            ledger.keep_min("c_L", smallest)
+            ledger.keep_max("C_L", largest)
+        ledger.add("charge", float(rounds.terms["charge"].sum()))
+        ledger.add("mistakes", int(np.count_nonzero(rounds.losses)))
+        ledger.keep_max("R", self._radius(task))
+
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """Return the bound of the rounds so far."""
+        t, mode = ledger.totals, self._mode()
+        U = np.atleast_2d(np.asarray(ledger.comparator, dtype=np.float64))
+        n = link_size(self.norm, *self.weights_.shape)
+        bound = predtron_bound(
+            mode,
+            weight_norm(U, self.norm),
+            t.get("R", 0.0),
+            t.get("c_L", 1.0),
+            t.get("C_L", 0.0),
+            comparator_loss=t["charge"],
+            link=link_constant(self.norm, n),
+            eta=self.eta_ if mode == "augmented" else None,
+        )
+        happened = t["mistakes"] if mode == "predicted" else t["loss"]
+        return replace(bound, terms={**bound.terms, "loss": happened})
+
+    def _comparator_scores(self, X: Matrix, comparator: Any) -> Floats:
+        """Return the scores of a comparator, weights by score and feature, one more for a bias."""
+        U = np.atleast_2d(np.asarray(comparator, dtype=np.float64))
+        n_features = X.shape[1]
+        if self.kernel is not None or U.shape[1] not in (n_features, n_features + 1):
+            raise ValueError(
+                f"the comparator must have {n_features} weights for each score (one more with an "
+                f"intercept), but has shape {U.shape}."
+            )
+        scores = np.asarray(X @ U[:, :n_features].T, dtype=np.float64)
+        return scores + (U[:, n_features] if U.shape[1] > n_features else 0.0)
+
+    # ---- weights that predict ----
+
+    def _length(self, weights: Floats) -> float:
+        # As numpy sums, since the first version: another order would change the last bits.
+        return float(np.linalg.norm(weights))
+
+    def _publish(self, weights: Floats) -> None:
+        """Set ``coef_`` and ``intercept_`` from weights by feature."""
+        self.coef_ = weights.T
+        if self.fit_intercept:
+            self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
+
+    def _decision(self, X: Any) -> Floats:
+        """Return the scores of rows, one for each score of the problem."""
+        matrix = check_features(self, X)
+        if self.kernel is not None:
+            return self._kernel_scores(matrix)
+        scores = matrix @ np.atleast_2d(self.coef_).T
+        return finite_scores(scores + self.intercept_ if self.fit_intercept else scores)
+
+    # ---- files ----
+
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        super().check_state()
+        check_step(self)
+        n_scores = self._n_fitted_scores()
+        if self.kernel is not None:
+            self._check_support(n_scores)
+            return
+        if type(self.fit_intercept) is not bool:
+            raise DataError("fit_intercept must be true or false.")
+        self._check_weights((self.n_features_in_ + self.fit_intercept, n_scores))
+        self._check_published(n_scores)
+
+    def _check_published(self, n_scores: int) -> None:
+        check_fitted_array(self, "coef_", (n_scores, self.n_features_in_))
+        if self.fit_intercept:
+            check_fitted_array(self, "intercept_", (n_scores,))
+
+    def _n_fitted_scores(self) -> int:
+        """Return the number of scores of a fitted learner."""
+        raise NotImplementedError
+
+    def _check_problem(self) -> None:
+        """Raise unless parameters and labels, read from a file, make a problem."""
+        try:
+            self._problem()
+        except (TypeError, ValueError) as error:
+            raise DataError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class PlusOne(Kernel):
+    """A kernel with an intercept: plus one."""
+
+    def __call__(self, X: Matrix, points: Any) -> Floats:
+        """Return the kernel's values plus 1, documents by points."""
+        return super().__call__(X, points) + 1.0
