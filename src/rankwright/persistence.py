@@ -34,6 +34,7 @@ from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
 from rankwright.metrics import METRICS, parse
 from rankwright.model_archive import open_archive, read_array, read_bytes, read_text, short
 from rankwright.models import CLASSES
+from rankwright.online.kernel import Kernel
 
 FORMAT = 1
 _LOSSES: dict[str, type[Any]] = {  # directions and margins too
@@ -211,9 +212,9 @@ def _encode(value: Any, name: str) -> Any:
     if type(value) in METRICS.values():
         return {"metric": str(value)}
     if type(value) in _LOSSES.values():
-        params = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        encoded = {key: _encode(item, f"{name}.{key}") for key, item in params.items()}
-        return {"loss": type(value).__name__, "params": encoded}
+        return {"loss": type(value).__name__, "params": _fields(value, name)}
+    if type(value) is Kernel:
+        return {"kernel": _fields(value, name)}
     raise TypeError(
         f"{name} must be a number, a text, an array or a loss of rankwright.losses, but is a "
         f"{type(value).__name__}. A model file holds no code: choose a value, or pickle the model."
@@ -326,9 +327,20 @@ def _decode(value: Any) -> Any:
         case [("metric", str(text))]:
             return _make(parse, {"text": text})
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
-            fields = [f.name for f in dataclasses.fields(_LOSSES[name])]
-            return _make(_LOSSES[name], {k: _decode(v) for k, v in params.items()}, fields)
+            return _of_fields(_LOSSES[name], params)
+        case [("kernel", dict(params))]:
+            return _of_fields(Kernel, params)
     raise DataError(f"{_HEADER} holds a value of unknown kind: {short(value)}.")
+
+
+def _fields(value: Any, name: str) -> dict[str, Any]:
+    fields = dataclasses.fields(value)
+    return {f.name: _encode(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
+
+
+def _of_fields(kind: Any, params: dict[str, Any]) -> Any:
+    known = [field.name for field in dataclasses.fields(kind)]
+    return _make(kind, {key: _decode(value) for key, value in params.items()}, known)
 
 
 def _make(kind: Any, params: dict[str, Any], known: Collection[str] | None = None) -> Any:

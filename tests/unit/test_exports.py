@@ -151,3 +151,15 @@ def test_data_and_metrics_load_neither_scikit_learn_nor_lightgbm() -> None:
     loaded = loaded_after("import rankwright.data, rankwright.metrics, rankwright.report")
     assert "numpy" in loaded
     assert not loaded & {"sklearn", "lightgbm", "typer", "rich", "pandas", "pyarrow", "narwhals"}
+
+
+def test_predtron_is_found_where_it_used_to_be() -> None:
+    online, predtron = import_module("rankwright.online"), import_module("rankwright.predtron")
+    for name in predtron.__all__:
+        assert getattr(online, name) is getattr(predtron, name) is getattr(rw, name)
+    from rankwright.online import PredtronRanker
+
+    assert PredtronRanker is rw.PredtronRanker
+    with pytest.raises(AttributeError, match=r"^module 'rankwright.online' has no attribute 'x'$"):
+        online.x  # noqa: B018
+    assert not hasattr(online, "PredtronNope")
