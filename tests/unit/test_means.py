@@ -29,7 +29,7 @@ def after_each_query(variant: Variant) -> list[Any]:
 def test_the_means_of_four_rounds_by_hand() -> None:
     # Each query is ranked wrongly once, by a tie: w is (1, 0), then (1, 2) for good.
     assert after_each_query("last") == [[1, 0], [1, 2], [1, 2], [1, 2]]
-    means = [[1, 0], [1, 1], [1, 4 / 3], [1, 1.5]]
+    means = [[1.0, 0.0], [1.0, 1.0], [1.0, 4 / 3], [1.0, 1.5]]
     np.testing.assert_allclose(after_each_query("averaged"), means, rtol=1e-15)
     root = np.sqrt(5)
     expected = [
