@@ -59,6 +59,7 @@ def check(target: Target, path: Path, data: bytes) -> bool:
         target.read(path)
     except DataError as error:
         require(error.path == str(path), "a refusal names the file")
+        require("\n" not in str(error), f"a message is one line, not {error}")
         return False
     return True
 

@@ -43,12 +43,13 @@ class DataError(ValueError):
         self.path = None if path is None else os.fspath(path)
         self.line = line
         self.field = field
-        place = [] if self.path is None else [self.path]
+        place = [] if self.path is None else [_shown(self.path)]
         if line is not None:
             place.append(f"line {line}")
         if field is not None:
-            place.append(field)
-        super().__init__(_shown(f"{', '.join(place)}: {message}" if place else message))
+            place.append(_shown(field))
+        text = "\n".join(_shown(row) for row in message.split("\n"))
+        super().__init__(f"{', '.join(place)}: {text}" if place else text)
 
 
 def _shown(text: str) -> str:

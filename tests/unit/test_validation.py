@@ -378,10 +378,11 @@ def test_data_errors_know_their_place() -> None:
     assert issubclass(DataWarning, UserWarning)
 
 
-def test_data_errors_are_one_line_without_control_characters() -> None:
+def test_data_errors_have_no_control_characters() -> None:
     error = DataError("is\twrong.", path="a\nb", field="\x1b[2Jé\udcff")
     assert str(error) == r"a\nb, \x1b[2Jé\udcff: is\twrong."
     assert error.path == "a\nb"
+    assert str(DataError("One.\nTwo.")) == "One.\nTwo."  # an instruction of several steps
 
 
 def test_data_errors_travel_between_processes() -> None:

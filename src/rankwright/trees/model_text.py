@@ -20,6 +20,8 @@ _HEAD = (
 )
 _HEAD_KEYS = {line.partition("=")[0] for line in _HEAD.splitlines()}
 _HEAD_KEYS |= {"feature_names", "feature_infos", "tree_sizes"}
+# LightGBM reads whole numbers digit by digit: to it 20e-1 is 20, and 1e-400 is 1.
+_INTEGER = re.compile(r"(-?[0-9]{1,10}( -?[0-9]{1,10})*)?")
 _NUMBER = re.compile(r"[-+0-9.e ]*")
 # Where a missing value itself tells, all others go left: the threshold is infinite.
 _THRESHOLD = re.compile(r"((inf|[-+0-9.e]+)( (inf|[-+0-9.e]+))*)?")
@@ -81,30 +83,31 @@ def check(text: Any, n_features: int) -> int:
 def _check_tree(text: str, index: int, n_features: int) -> None:
     if not text.startswith(f"Tree={index}\n") or not text.endswith("\n\n\n"):
         _fail(f"tree {index} does not begin or end as it must")
-    pairs = [line.partition("=")[::2] for line in text.splitlines()[1:-2]]
+    pairs = [line.partition("=")[::2] for line in text.split("\n")[1:-3]]
     fields = dict(pairs)
-    leaves = _scalar(fields, "num_leaves", index)
-    if not 1 <= leaves <= _MAX_LEAVES or _scalar(fields, "num_cat", index) != 0:
+    n = int(_scalar(fields, "num_leaves", np.int64, index))
+    if not 1 <= n <= _MAX_LEAVES or _scalar(fields, "num_cat", np.int64, index) != 0:
         _fail(f"tree {index} must have 1 to {_MAX_LEAVES} leaves and no categories")
-    if _scalar(fields, "is_linear", index) != 0:
+    if _scalar(fields, "is_linear", np.int64, index) != 0:
         _fail(f"tree {index} must have constant leaves")
     if len(fields) != len(pairs) or not fields.keys() <= _SCALARS | _BY_NODE | _BY_LEAF:
         _fail(f"tree {index} has fields that it must not have")
-    wanted = _BY_NODE | _BY_LEAF if leaves > 1 else {"leaf_value"}
+    wanted = _BY_NODE | _BY_LEAF if n > 1 else {"leaf_value"}
     if not wanted <= fields.keys():
         _fail(f"tree {index} lacks fields")
-    _scalar(fields, "shrinkage", index)
-    n = int(leaves)
+    _scalar(fields, "shrinkage", np.float64, index)
     arrays = {}
     for name in fields.keys() - _SCALARS:
         dtype = np.int64 if name in _INDICES | _COUNTS else np.float64
         values = _numbers(fields[name], dtype, name)
         size = n if name in _BY_LEAF else n - 1
         # A tree without a split may leave its other fields empty.
-        if len(values) != size and not (leaves == 1 and name not in wanted and len(values) <= 1):
+        if len(values) != size and not (n == 1 and name not in wanted and len(values) <= 1):
             _fail(f"tree {index} must have {size} numbers in {name}")
+        if name in _COUNTS and not ((values >= 0) & (values < 1 << 31)).all():
+            _fail(f"tree {index} must have counts below 2^31 in {name}")
         arrays[name] = values
-    if leaves > 1:
+    if n > 1:
         _check_shape(arrays, index, n, n_features)
 
 
@@ -131,6 +134,8 @@ def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_fea
 
 def _numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
     pattern = _THRESHOLD if name == "threshold" else _NUMBER
+    if dtype is np.int64:
+        pattern = _INTEGER
     if not pattern.fullmatch(text):
         _fail(f"{name} must be numbers")
     words = text.split()
@@ -143,8 +148,8 @@ def _numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
     return values
 
 
-def _scalar(fields: dict[str, str], name: str, index: int) -> float:
-    values = _numbers(fields.get(name, ""), np.float64, name)
+def _scalar(fields: dict[str, str], name: str, dtype: Any, index: int) -> float:
+    values = _numbers(fields.get(name, ""), dtype, name)
     if len(values) != 1:
         _fail(f"tree {index} must have one {name}")
     return float(values[0])
