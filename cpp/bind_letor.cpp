@@ -1,11 +1,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cerrno>
 #include <optional>
+#include <system_error>
 #include <tuple>
 
 #include "letor_parser.hpp"
 #include "letor_writer.hpp"
+#include "parallel_read.hpp"
 #include "python.hpp"
 
 namespace rankwright {
@@ -23,7 +26,11 @@ constexpr const char* fault_name(LetorFault fault) {
         case LetorFault::value_finite: return "value_finite";
         case LetorFault::value_overflow: return "value_overflow";
         case LetorFault::duplicate: return "duplicate";
-        case LetorFault::qid_missing: return "qid_missing";
+        case LetorFault::qid_long: return "qid_long";
+        case LetorFault::qid_nul: return "qid_nul";
+        case LetorFault::doc_id_long: return "doc_id_long";
+        case LetorFault::doc_id_nul: return "doc_id_nul";
+        case LetorFault::line_end: return "line_end";
         case LetorFault::rescan: return "rescan";
         default: return "none";
     }
@@ -40,12 +47,11 @@ std::optional<Fault> as_fault(const LetorError& error) {
 
 template <class Float>
 std::optional<Fault> parse_dense(LetorText& text, OutMatrix<Float> X, Out<double> y,
-                                 Out<std::int64_t> qid, std::int64_t first_index, bool fixed_width,
-                                 bool allow_nan) {
+                                 Out<std::int64_t> qid, const LetorOptions& options) {
     const auto n = static_cast<std::size_t>(text.n_rows);
     require(X.shape(0) == n && y.size() == n && qid.size() == n, "arrays must have n_rows rows");
-    const LetorOptions options{first_index, static_cast<std::int64_t>(X.shape(1)), fixed_width,
-                               allow_nan};
+    require(X.shape(1) == static_cast<std::size_t>(options.n_features),
+            "X must have n_features columns");
     LetorError error;
     {
         nb::gil_scoped_release release;
@@ -57,14 +63,12 @@ std::optional<Fault> parse_dense(LetorText& text, OutMatrix<Float> X, Out<double
 template <class Float, class Index>
 std::optional<Fault> parse_sparse(LetorText& text, Out<Float> data, Out<Index> indices,
                                   Out<Index> indptr, Out<double> y, Out<std::int64_t> qid,
-                                  std::int64_t n_features, std::int64_t first_index,
-                                  bool fixed_width, bool allow_nan) {
+                                  const LetorOptions& options) {
     const auto n = static_cast<std::size_t>(text.n_rows),
                e = static_cast<std::size_t>(text.n_entries);
     require(y.size() == n && qid.size() == n && indptr.size() == n + 1,
             "arrays must have n_rows rows");
     require(data.size() == e && indices.size() == e, "arrays must have n_entries entries");
-    const LetorOptions options{first_index, n_features, fixed_width, allow_nan};
     LetorError error;
     {
         nb::gil_scoped_release release;
@@ -74,12 +78,14 @@ std::optional<Fault> parse_sparse(LetorText& text, Out<Float> data, Out<Index> i
     return as_fault(error);
 }
 
-// begin, end, begin, end, ...
-template <class Fill>
-Result<std::int64_t> make_spans(const LetorText& text, Fill&& fill) {
-    static_assert(sizeof(Span) == 2 * sizeof(std::int64_t));
-    return make_array<std::int64_t>(2 * text.n_rows,
-                                    [&](std::int64_t* out) { fill(reinterpret_cast<Span*>(out)); });
+// (ids, each ended by a newline; first row of each)
+using Runs = std::tuple<nb::bytes, Result<std::int64_t>>;
+
+Runs as_runs(const IdRuns& ids) {
+    return {nb::bytes(ids.text.data(), ids.text.size()),
+            make_array<std::int64_t>(ids.starts.size(), [&](std::int64_t* out) {
+                std::copy(ids.starts.begin(), ids.starts.end(), out);
+            })};
 }
 
 template <class Rows>
@@ -131,7 +137,7 @@ template <class Float, class Index>
 void bind_sparse(nb::module_& m, nb::class_<LetorText>& text) {
     text.def("parse_sparse", &parse_sparse<Float, Index>, "data"_a.noconvert(),
              "indices"_a.noconvert(), "indptr"_a.noconvert(), "y"_a.noconvert(),
-             "qid"_a.noconvert(), "n_features"_a, "first_index"_a, "fixed_width"_a, "allow_nan"_a);
+             "qid"_a.noconvert(), "options"_a);
     m.def("format_sparse", &format_sparse<Float, Index>, "data"_a.noconvert(),
           "indices"_a.noconvert(), "indptr"_a.noconvert(), RANKWRIGHT_ROWS);
 }
@@ -139,37 +145,63 @@ void bind_sparse(nb::module_& m, nb::class_<LetorText>& text) {
 template <class Float>
 void bind_dense(nb::module_& m, nb::class_<LetorText>& text) {
     text.def("parse_dense", &parse_dense<Float>, "X"_a.noconvert(), "y"_a.noconvert(),
-             "qid"_a.noconvert(), "first_index"_a, "fixed_width"_a, "allow_nan"_a);
+             "qid"_a.noconvert(), "options"_a);
     m.def("format_dense", &format_dense<Float>, "X"_a.noconvert(), RANKWRIGHT_ROWS);
 }
 
 }  // namespace
 
 void bind_letor(nb::module_& m) {
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::system_error& error) {
+            errno = error.code().value();
+            PyErr_SetFromErrno(PyExc_OSError);
+        }
+    });
+#if !defined(_WIN32)
+    m.def(
+        "read_at",
+        [](int fd, std::int64_t offset, Out<std::uint8_t> buffer, int n_threads) {
+            nb::gil_scoped_release release;
+            return read_at(fd, offset, reinterpret_cast<char*>(buffer.data()),
+                           static_cast<std::int64_t>(buffer.size()), n_threads);
+        },
+        "fd"_a, "offset"_a, "buffer"_a.noconvert(), "n_threads"_a,
+        "Fill the buffer from a file; return how many bytes there are, fewer only at its end.");
+#endif
+    nb::class_<LetorOptions>(m, "LetorOptions")
+        .def(nb::init<std::int64_t, std::int64_t, bool, bool, bool, std::int64_t>(),
+             "first_index"_a, "n_features"_a, "fixed_width"_a, "allow_nan"_a, "doc_ids"_a,
+             "longest_id"_a);
     nb::class_<LetorText> text(m, "LetorText", "LETOR text after the first pass.");
     text.def(
             "__init__",
-            [](LetorText* self, In<std::uint8_t> buffer, int n_threads, std::size_t chunk_bytes) {
-                const auto* begin = reinterpret_cast<const char*>(buffer.data());
+            [](LetorText* self, In<std::uint8_t> padded, std::size_t n_bytes, int n_threads,
+               std::size_t chunk_bytes) {
+                require(padded.size() >= n_bytes + kPadding, "the text must be padded");
+                const std::string_view bytes(reinterpret_cast<const char*>(padded.data()), n_bytes);
+                require(bytes.empty() || bytes.back() == '\n', "the text must end with a newline");
                 nb::gil_scoped_release release;
-                new (self)
-                    LetorText(std::string_view(begin, buffer.size()), n_threads, chunk_bytes);
+                new (self) LetorText(bytes, n_threads, chunk_bytes);
             },
-            "buffer"_a.noconvert(), "n_threads"_a, "chunk_bytes"_a = std::size_t(1) << 20,
-            nb::keep_alive<1, 2>())
+            "padded"_a.noconvert(), "n_bytes"_a, "n_threads"_a,
+            "chunk_bytes"_a = LetorText::kChunkBytes, nb::keep_alive<1, 2>())
+        .def_ro("n_lines", &LetorText::n_lines)
         .def_ro("n_rows", &LetorText::n_rows)
         .def_ro("n_entries", &LetorText::n_entries)
         .def_ro("min_index", &LetorText::min_index)
         .def_ro("max_index", &LetorText::max_index)
         .def_prop_ro("has_qid", &LetorText::has_qid)
         .def_prop_ro("qid_is_integer", &LetorText::qid_is_integer)
+        .def_prop_ro("first_without_qid", &LetorText::first_without_qid)
+        .def("qids", [](const LetorText& t) { return as_runs(t.qids()); })
+        .def("doc_ids", [](const LetorText& t) { return as_runs(t.doc_ids()); })
         .def("scan_all_indices", &LetorText::scan_all_indices,
              nb::call_guard<nb::gil_scoped_release>())
-        .def("qid_spans",
-             [](const LetorText& t) { return make_spans(t, [&](Span* out) { t.qid_spans(out); }); })
-        .def("doc_id_spans", [](const LetorText& t) {
-            return make_spans(t, [&](Span* out) { t.doc_id_spans(out); });
-        });
+        .def("checksum", &LetorText::checksum, nb::call_guard<nb::gil_scoped_release>());
+    text.attr("chunk_bytes") = LetorText::kChunkBytes;
     bind_dense<float>(m, text);
     bind_dense<double>(m, text);
     bind_sparse<float, std::int32_t>(m, text);

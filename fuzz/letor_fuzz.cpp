@@ -3,14 +3,15 @@
 // Built with -fsanitize=fuzzer,address,undefined -DRANKWRIGHT_LIBFUZZER, which needs clang,
 // libFuzzer looks for inputs that reach new code. Built without it, with
 // -fsanitize=address,undefined or thread, it mutates on its own: letor_fuzz CORPUS_DIR N [SEED].
-// Every input lies in a heap block of exactly its size, so that any read behind the text is seen.
-// What must hold for each:
+// Every input lies in a heap block of exactly its size and padding, so that any read behind them is
+// seen. What must hold for each:
 //
 // - the outcome, fault or arrays, is the same bit for bit for every chunk size and thread count;
 // - a dense matrix holds what a sparse one holds;
-// - accepted numbers are those of strtof and strtod;
-// - spans lie inside the text;
-// - written and read again, the rows are the same.
+// - accepted numbers are those of strtof and strtod, and ids those of the text;
+// - written and read again, the rows are the same;
+// - if the text is another one when it is parsed than when it was counted, nothing is written
+//   outside the arrays.
 //
 // The first input that breaks a rule is printed in hex, and the exit status is 1.
 
@@ -160,6 +161,7 @@ struct Settings {
     int n_threads = 1;
     std::size_t chunk_bytes = std::size_t(1) << 20;
     bool allow_nan = false;
+    std::int64_t longest_id = 1000;
     std::optional<std::int64_t> first_index, n_features;
 };
 
@@ -170,70 +172,93 @@ struct Outcome {
     std::vector<double> y;
     std::vector<std::int64_t> qid;
     bool has_qid = false, qid_is_integer = true;
+    std::int64_t n_lines = 0, first_without_qid = 0;
     std::vector<std::int32_t> indptr, indices;
     std::vector<Float> data;
-    std::vector<Float> X;  // dense only
-    bool skipped = false;  // too large for a dense matrix
-    std::vector<std::int64_t> qid_spans, doc_id_spans;
+    std::vector<Float> X;                    // dense only
+    bool skipped = false;                    // too large for a dense matrix
+    std::vector<std::string> qids, doc_ids;  // by row
 
-    bool ok() const { return error.fault == LetorFault::none; }
+    bool ok() const { return error.fault == LetorFault::none && !(has_qid && first_without_qid); }
 };
 
-std::vector<std::int64_t> flat(const std::vector<Span>& spans) {
-    std::vector<std::int64_t> numbers;
-    for (const Span& span : spans) numbers.insert(numbers.end(), {span.begin, span.end});
-    return numbers;
+// A copy of some bytes that ends with a newline and has kPadding bytes behind it, no more.
+class PaddedText {
+    std::size_t size_;
+    std::unique_ptr<char[]> bytes_;
+
+  public:
+    explicit PaddedText(std::string_view input)
+        : size_(input.size() + (!input.empty() && input.back() != '\n')),
+          bytes_(new char[size_ + kPadding]()) {
+        set(input);
+    }
+    void set(std::string_view input) {
+        std::copy(input.begin(), input.end(), bytes_.get());
+        if (size_ > input.size()) bytes_[size_ - 1] = '\n';
+    }
+    operator std::string_view() const { return {bytes_.get(), size_}; }
+};
+
+std::vector<std::string> expand(const IdRuns& runs, std::int64_t n_rows) {
+    std::vector<std::string> ids;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < runs.starts.size(); ++i) {
+        const std::size_t end = runs.text.find('\n', begin);
+        require(end != std::string::npos, "every id is ended");
+        require(runs.starts[i] == static_cast<std::int64_t>(ids.size()), "ids follow each other");
+        const std::string id = runs.text.substr(begin, end - begin);
+        require(ids.empty() || ids.back() != id, "equal neighbours are one run");
+        const std::int64_t stop = i + 1 < runs.starts.size() ? runs.starts[i + 1] : n_rows;
+        ids.resize(stop, id);
+        begin = end + 1;
+    }
+    return ids;
+}
+
+template <class Float>
+LetorError parse(LetorText& text, const LetorOptions& options, bool dense, Outcome<Float>& out) {
+    out.y.assign(text.n_rows, -1);
+    out.qid.assign(text.n_rows, -1);
+    if (dense) {
+        out.X.assign(text.n_rows * options.n_features, Float(-1));
+        return text.parse_dense<Float>(options, out.X.data(), out.y.data(), out.qid.data());
+    }
+    out.indptr.assign(text.n_rows + 1, -1);
+    out.indices.assign(text.n_entries, -1);
+    out.data.assign(text.n_entries, Float(-1));
+    const letor::SparseArrays<Float, std::int32_t> arrays{out.data.data(), out.indices.data(),
+                                                          out.indptr.data()};
+    return text.parse_sparse<Float, std::int32_t>(options, arrays, out.y.data(), out.qid.data());
 }
 
 template <class Float>
 Outcome<Float> read(std::string_view input, const Settings& settings, bool dense) {
-    const auto copy = std::make_unique_for_overwrite<char[]>(input.size());
-    std::copy(input.begin(), input.end(), copy.get());
-    LetorText text({copy.get(), input.size()}, settings.n_threads, settings.chunk_bytes);
+    const PaddedText copy(input);
+    LetorText text(copy, settings.n_threads, settings.chunk_bytes);
 
     Outcome<Float> out;
     out.n_rows = text.n_rows;
+    out.n_lines = text.n_lines;
     for (const bool again : {false, true}) {
         out.first_index = settings.first_index.value_or(text.min_index == 0 ? 0 : 1);
         out.n_features = settings.n_features.value_or(
             std::max<std::int64_t>(text.max_index + 1 - out.first_index, 0));
-        const LetorOptions options{out.first_index, out.n_features, again || settings.n_features,
-                                   settings.allow_nan};
-        out.y.assign(text.n_rows, -1);
-        out.qid.assign(text.n_rows, -1);
-        if (dense) {
-            out.skipped = out.n_features > 0 && text.n_rows > 1'000'000 / out.n_features;
-            if (out.skipped) return out;
-            out.X.assign(text.n_rows * out.n_features, Float(-1));
-            out.error =
-                text.parse_dense<Float>(options, out.X.data(), out.y.data(), out.qid.data());
-        } else {
-            out.indptr.assign(text.n_rows + 1, -1);
-            out.indices.assign(text.n_entries, -1);
-            out.data.assign(text.n_entries, Float(-1));
-            const letor::SparseArrays<Float, std::int32_t> arrays{
-                out.data.data(), out.indices.data(), out.indptr.data()};
-            out.error = text.parse_sparse<Float, std::int32_t>(options, arrays, out.y.data(),
-                                                               out.qid.data());
-        }
+        out.skipped = dense && out.n_features > 0 && text.n_rows > 1'000'000 / out.n_features;
+        if (out.skipped) return out;
+        const LetorOptions options{out.first_index,    out.n_features, again || settings.n_features,
+                                   settings.allow_nan, true,           settings.longest_id};
+        out.error = parse(text, options, dense, out);
         if (out.error.fault != LetorFault::rescan) break;
         require(!again, "a second scan is enough");
         text.scan_all_indices();
     }
     out.has_qid = text.has_qid();
+    out.first_without_qid = text.first_without_qid();
     out.qid_is_integer = text.qid_is_integer();
-
-    std::vector<Span> spans(text.n_rows);
-    for (const bool docs : {false, true}) {
-        docs ? text.doc_id_spans(spans.data()) : text.qid_spans(spans.data());
-        for (const Span& span : spans) {
-            require(0 <= span.begin && span.begin <= span.end, "spans are ranges");
-            require(span.end <= static_cast<std::int64_t>(input.size()),
-                    "spans lie inside the text");
-        }
-        (docs ? out.doc_id_spans : out.qid_spans) = flat(spans);
-    }
     if (out.ok()) {
+        out.qids = expand(text.qids(), out.has_qid ? out.n_rows : 0);
+        out.doc_ids = expand(text.doc_ids(), out.n_rows);
         text.scan_all_indices();
         require(text.n_rows == out.n_rows && text.max_index < out.first_index + out.n_features,
                 "a second scan finds the same rows and indices");
@@ -252,14 +277,16 @@ void check_same(const Outcome<Float>& a, const Outcome<Float>& b) {
     };
     require(fault(a.error) == fault(b.error),
             "the fault does not depend on chunks, threads or form");
-    require(a.n_rows == b.n_rows && same_bits(a.qid_spans, b.qid_spans) &&
-                same_bits(a.doc_id_spans, b.doc_id_spans),
-            "rows and spans do not depend on chunks, threads or form");
+    require(a.n_rows == b.n_rows && a.n_lines == b.n_lines && a.has_qid == b.has_qid &&
+                a.first_without_qid == b.first_without_qid,
+            "rows and lines do not depend on chunks, threads or form");
+    require(a.qids == b.qids && a.doc_ids == b.doc_ids,
+            "ids do not depend on chunks, threads or form");
     if (!a.ok()) return;
     require(a.n_features == b.n_features && a.first_index == b.first_index,
             "the width is the same");
     require(same_bits(a.y, b.y) && same_bits(a.qid, b.qid), "labels and query ids are the same");
-    require(a.has_qid == b.has_qid && a.qid_is_integer == b.qid_is_integer, "query ids are alike");
+    require(a.qid_is_integer == b.qid_is_integer, "query ids are alike");
 }
 
 template <class Float>
@@ -310,6 +337,9 @@ void check_numbers(std::string_view input, const Outcome<Float>& out) {
         const std::size_t end = std::min(input.find('\n', begin), input.size());
         std::string_view line = input.substr(begin, end - begin);
         begin = end + 1;
+        require(line.find('\r') == line.npos || line.find('\r') + 1 == line.size(),
+                "a carriage return stands at the end of a line");
+        const std::string_view comment = line.substr(std::min(line.find('#'), line.size()));
         line = line.substr(0, line.find('#'));
         tokens.clear();
         for (std::size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != line.npos;) {
@@ -319,15 +349,14 @@ void check_numbers(std::string_view input, const Outcome<Float>& out) {
         }
         if (tokens.empty()) continue;
         require(row < out.y.size(), "no row is left out");
+        require(comment.find(out.doc_ids[row]) != comment.npos, "document ids are in the comment");
         require(same_number(out.y[row], c_library<double>(tokens[0])),
                 "labels are those of strtod");
         const bool has_qid = tokens.size() > 1 && tokens[1].starts_with("qid:");
         require(has_qid == out.has_qid, "all lines have a qid, or none");
         if (has_qid) {
-            const auto from = static_cast<std::size_t>(out.qid_spans[2 * row]);
-            const auto to = static_cast<std::size_t>(out.qid_spans[2 * row + 1]);
-            require(input.substr(from, to - from) == tokens[1].substr(4), "qid spans are right");
-            require(to > from, "no qid is empty");
+            require(out.qids[row] == tokens[1].substr(4), "query ids are those of the text");
+            require(!out.qids[row].empty(), "no qid is empty");
             if (out.qid_is_integer) {
                 require(std::to_string(out.qid[row]) == tokens[1].substr(4),
                         "integer qids keep their text");
@@ -366,20 +395,16 @@ struct Texts {
 };
 
 template <class Float, class Rows>
-void check_round_trip(std::string_view input, const Outcome<Float>& out, const Rows& X,
-                      Random& random) {
+void check_round_trip(const Outcome<Float>& out, const Rows& X, Random& random) {
     std::vector<std::int64_t> rows(out.n_rows), query(out.n_rows);
     std::iota(rows.begin(), rows.end(), 0);
     std::iota(query.begin(), query.end(), 0);
     for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
 
-    const auto cut = [&](const std::vector<std::int64_t>& spans, std::int64_t row) {
-        return input.substr(spans[2 * row], spans[2 * row + 1] - spans[2 * row]);
-    };
     Texts qids, comments;
     for (std::int64_t row = 0; row < out.n_rows; ++row) {
-        qids.add(out.has_qid ? cut(out.qid_spans, row) : "0");
-        const std::string_view doc = cut(out.doc_id_spans, row);
+        qids.add(out.has_qid ? out.qids[row] : "0");
+        const std::string_view doc = out.doc_ids[row];
         comments.add(doc.starts_with("docid") ? "" : doc);  // "docid = X" would be read as X
     }
     const LetorLines lines{rows.data(),   out.n_rows,        out.y.data(),   query.data(),
@@ -397,11 +422,8 @@ void check_round_trip(std::string_view input, const Outcome<Float>& out, const R
     for (std::int64_t i = 0; i < out.n_rows; ++i) {
         const std::int64_t row = rows[i];
         require(std::memcmp(&back.y[i], &out.y[row], sizeof(double)) == 0, "labels come back");
-        const auto span = [&](const std::vector<std::int64_t>& spans) {
-            return std::string_view(text).substr(spans[2 * i], spans[2 * i + 1] - spans[2 * i]);
-        };
-        require(span(back.qid_spans) == qids.pieces()[row], "query ids come back");
-        require(span(back.doc_id_spans) == comments.pieces()[row], "document ids come back");
+        require(back.qids[i] == qids.pieces()[row], "query ids come back");
+        require(back.doc_ids[i] == comments.pieces()[row], "document ids come back");
         std::int64_t e = back.indptr[i];
         X.each(row, [&](std::int64_t column, Float value) {
             require(e < back.indptr[i + 1] && back.indices[e] == column, "columns come back");
@@ -411,10 +433,27 @@ void check_round_trip(std::string_view input, const Outcome<Float>& out, const R
     }
 }
 
+// Counts one text and parses another in its place: an error or any numbers, but inside the arrays.
+void check_change(std::string_view input, std::string other, Random& random) {
+    PaddedText copy(input);
+    LetorText text(copy, static_cast<int>(random.between(1, 3)), random.between(1, 64));
+    other.resize(input.size(), random.below(2) ? '\n' : '1');
+    copy.set(other);
+    const std::int64_t n_features = std::min<std::int64_t>(text.max_index + 1, 64);
+    for (const bool dense : {false, true}) {
+        Outcome<float> out;
+        try {
+            parse(text, {0, n_features, random.below(2) == 0, true, true, 1000}, dense, out);
+        } catch (const TextChanged&) {
+        }
+    }
+}
+
 template <class Float>
 void check_input(std::string_view input, bool allow_nan, Random& random) {
     Settings settings;
     settings.allow_nan = allow_nan;
+    if (random.below(4) == 0) settings.longest_id = 3;
     const auto plain = read<Float>(input, settings, false);
 
     const auto vary = [&] {
@@ -436,11 +475,11 @@ void check_input(std::string_view input, bool allow_nan, Random& random) {
     check_numbers(input, plain);
     const SparseRows<Float, std::int32_t> sparse_rows{plain.data.data(), plain.indices.data(),
                                                       plain.indptr.data()};
-    check_round_trip(input, plain, sparse_rows, random);
+    check_round_trip(plain, sparse_rows, random);
     if (dense.skipped) return;
     check_dense(plain, dense);
     if (dense.X.size() < 10000) {
-        check_round_trip(input, dense, DenseRows<Float>{dense.X.data(), dense.n_features}, random);
+        check_round_trip(dense, DenseRows<Float>{dense.X.data(), dense.n_features}, random);
     }
 }
 
@@ -466,6 +505,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_input<float>(current, allow_nan, random);
         check_input<double>(current, allow_nan, random);
     }
+    check_change(current, mutate(current, {current}, random), random);
     return 0;
 }
 

@@ -7,17 +7,41 @@ from typing import Annotated, overload
 import numpy
 from numpy.typing import NDArray
 
+def read_at(
+    fd: int,
+    offset: int,
+    buffer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> int:
+    """
+    Fill the buffer from a file; return how many bytes there are, fewer only at its end.
+    """
+
+class LetorOptions:
+    def __init__(
+        self,
+        first_index: int,
+        n_features: int,
+        fixed_width: bool,
+        allow_nan: bool,
+        doc_ids: bool,
+        longest_id: int,
+    ) -> None: ...
+
 class LetorText:
     """LETOR text after the first pass."""
 
     def __init__(
         self,
-        buffer: Annotated[
+        padded: Annotated[
             NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        n_bytes: int,
         n_threads: int,
-        chunk_bytes: int = 1048576,
+        chunk_bytes: int = 262144,
     ) -> None: ...
+    @property
+    def n_lines(self) -> int: ...
     @property
     def n_rows(self) -> int: ...
     @property
@@ -30,18 +54,26 @@ class LetorText:
     def has_qid(self) -> bool: ...
     @property
     def qid_is_integer(self) -> bool: ...
+    @property
+    def first_without_qid(self) -> int: ...
+    def qids(
+        self,
+    ) -> tuple[bytes, Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]]: ...
+    def doc_ids(
+        self,
+    ) -> tuple[bytes, Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]]: ...
     def scan_all_indices(self) -> None: ...
-    def qid_spans(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
-    def doc_id_spans(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
+    def checksum(self) -> int: ...
+
+    chunk_bytes: int = 262144
+
     @overload
     def parse_dense(
         self,
         X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
         y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        first_index: int,
-        fixed_width: bool,
-        allow_nan: bool,
+        options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
     @overload
     def parse_dense(
@@ -49,9 +81,7 @@ class LetorText:
         X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        first_index: int,
-        fixed_width: bool,
-        allow_nan: bool,
+        options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
     @overload
     def parse_sparse(
@@ -61,10 +91,7 @@ class LetorText:
         indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        n_features: int,
-        first_index: int,
-        fixed_width: bool,
-        allow_nan: bool,
+        options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
     @overload
     def parse_sparse(
@@ -74,10 +101,7 @@ class LetorText:
         indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
         y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        n_features: int,
-        first_index: int,
-        fixed_width: bool,
-        allow_nan: bool,
+        options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
     @overload
     def parse_sparse(
@@ -87,10 +111,7 @@ class LetorText:
         indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        n_features: int,
-        first_index: int,
-        fixed_width: bool,
-        allow_nan: bool,
+        options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
     @overload
     def parse_sparse(
@@ -100,10 +121,7 @@ class LetorText:
         indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
         y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        n_features: int,
-        first_index: int,
-        fixed_width: bool,
-        allow_nan: bool,
+        options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
 
 @overload

@@ -24,10 +24,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwright import _kernels
-from rankwright.data import files
+from rankwright.data import lines as blocks_of_lines
 from rankwright.data.dataset import Dataset
 from rankwright.data.letor import read_letor
-from rankwright.data.letor_text import Block, LetorFormat, Survey, parse
+from rankwright.data.letor_rows import Rows, read_rows
+from rankwright.data.letor_text import LetorFormat
+from rankwright.data.lines import LineBlocks, Lines
 from rankwright.exceptions import DataError, DataWarning
 from tests.reference import letor as reference
 
@@ -77,6 +79,12 @@ def assert_same(a: Dataset, b: Dataset) -> None:
     assert (a.doc_ids is None) == (b.doc_ids is None)
     if a.doc_ids is not None and b.doc_ids is not None:
         assert a.doc_ids.tolist() == b.doc_ids.tolist()
+
+
+def parse(text: bytes, how: LetorFormat, block_bytes: int = 1 << 20) -> Rows:
+    """Parse text in blocks."""
+    stream: Any = io.BytesIO(text)
+    return read_rows(LineBlocks(how.path, stream, False, block_bytes, 1), how)
 
 
 def fault(path: Path | str, **options: Any) -> str:
@@ -292,7 +300,7 @@ def test_zeros_that_are_written_are_stored(store: Store) -> None:
 
 
 def test_the_largest_index_fits_a_sparse_matrix(store: Store) -> None:
-    X = read_letor(store("1 qid:1 2147483646:3\n")).X
+    X = read_letor(store("1 qid:1 2147483646:3\n"), n_features=2**31 - 2).X
     assert X.shape == (1, 2**31 - 2)
     assert X.indices.tolist() == [2**31 - 3]
 
@@ -381,12 +389,12 @@ def test_blocks_of_a_compressed_file_are_put_together(
     for dense in (True, False):
         whole = read_letor(plain, doc_ids=True, dense=dense)
         for block_bytes in (1, 7, 64):
-            monkeypatch.setattr(files, "BLOCK_BYTES", block_bytes)
+            monkeypatch.setattr(blocks_of_lines, "BLOCK_BYTES", block_bytes)
             assert_same(read_letor(packed, doc_ids=True, dense=dense), whole)
 
 
 def test_lines_are_counted_across_blocks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", 16)
+    monkeypatch.setattr(blocks_of_lines, "BLOCK_BYTES", 16)
     rows = "1 qid:1 1:1\n\n" * 10
     path = store(gzip.compress((rows + "1 qid:1 1:x\n").encode()))
     message = "line 21, feature 1: must have a number as its value, but is '1:x'."
@@ -701,8 +709,7 @@ def test_any_text_reads_as_its_slow_twin_reads_it(
     text = "\n".join(["0 qid:1 12:1", *drawn, last])
     expected = reference.read(text)
     how = LetorFormat("text", dense=dense, doc_ids=True, n_jobs=2, chunk_bytes=chunk_bytes)
-    block = Block(np.frombuffer(text.encode(), dtype=np.uint8), how)
-    rows = parse([block], how, Survey.of([block]))
+    rows = parse(text.encode(), how)
     assert bits(to_dense(rows.X)) == bits(expected.X)
     assert bits(rows.y) == bits(expected.y)
     assert [str(qid) for qid in rows.qid.tolist()] == expected.qid
@@ -728,14 +735,13 @@ def sample_text(n_rows: int = 400) -> str:
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_and_chunks_do_not_change_a_bit(dense: bool, dtype: Any) -> None:
-    text = np.frombuffer(sample_text().encode(), dtype=np.uint8)
+    text = sample_text().encode()
 
     def outcome(n_jobs: int, chunk_bytes: int) -> list[bytes]:
         how = LetorFormat(
             "text", dense, dtype, doc_ids=True, n_jobs=n_jobs, chunk_bytes=chunk_bytes
         )
-        block = Block(text, how)
-        rows = parse([block], how, Survey.of([block]))
+        rows = parse(text, how)
         parts = [rows.X] if dense else [rows.X.data, rows.X.indices, rows.X.indptr]
         return [bits(part) for part in (*parts, rows.y, rows.qid, rows.doc_ids)]
 
@@ -751,9 +757,8 @@ def test_threads_and_chunks_do_not_change_the_fault(n_jobs: int, chunk_bytes: in
     # What comes behind the fault, qids for instance, must not count.
     text = "1 1:1\n" * 5 + "1 1:x\n" + "1 qid:1 1:1\ny\n" * 5
     how = LetorFormat("text", n_jobs=n_jobs, chunk_bytes=chunk_bytes)
-    block = Block(np.frombuffer(text.encode(), dtype=np.uint8), how)
     with pytest.raises(DataError) as caught:
-        parse([block], how, Survey.of([block]))
+        parse(text.encode(), how)
     message = "text, line 6, feature 1: must have a number as its value, but is '1:x'."
     assert str(caught.value) == message
 
@@ -769,17 +774,17 @@ def test_four_python_threads_may_read_at_once(store: Store) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_reads_after_its_parent_used_threads() -> None:
     code = """
-import os, sys, warnings
-import numpy as np
-from rankwright.data.letor_text import Block, LetorFormat, Survey, parse
+import io, os, sys, warnings
+from rankwright.data.letor_rows import Rows, read_rows
+from rankwright.data.letor_text import LetorFormat
+from rankwright.data.lines import LineBlocks, Lines
 
 warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is the point
 how = LetorFormat("text", n_jobs=4, chunk_bytes=100)
 
 def read():
     text = b"".join(b"%d qid:1 1:%d 2:0.5\\n" % (i % 3, i) for i in range(2000))
-    block = Block(np.frombuffer(text, dtype=np.uint8), how)
-    return parse([block], how, Survey.of([block])).X.tobytes()
+    return read_rows(LineBlocks("text", io.BytesIO(text), False, 1 << 20, 4), how).X.tobytes()
 
 expected = read()
 for _ in range(5):
@@ -800,9 +805,9 @@ def test_a_signal_stops_reading_at_once() -> None:
     def stop(*_: object) -> None:
         raise Stop
 
-    text = np.full(96 << 20, ord("\n"), dtype=np.uint8)
+    text = Lines.of(b"0\n" * (48 << 20))
     start = time.perf_counter()
-    _kernels.LetorText(text, 1)
+    _kernels.LetorText(*text, 1)
     whole = time.perf_counter() - start
 
     before = signal.signal(signal.SIGALRM, stop)
@@ -810,7 +815,7 @@ def test_a_signal_stops_reading_at_once() -> None:
         signal.setitimer(signal.ITIMER_REAL, whole / 20)
         start = time.perf_counter()
         with pytest.raises(Stop):
-            _kernels.LetorText(text, 1)
+            _kernels.LetorText(*text, 1)
         elapsed = time.perf_counter() - start
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -11,10 +11,7 @@ is standard input or output.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,18 +20,15 @@ import scipy.sparse as sp
 
 from rankwright import _kernels
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import (
-    BLOCK_BYTES,
-    STANDARD,
-    PathLike,
-    display_name,
-    text_blocks,
-)
-from rankwright.data.groups import Ints, run_starts
-from rankwright.data.letor_text import Block, LetorFormat, Rows, Survey, parse
-from rankwright.data.validation import require_rows
+from rankwright.data.files import PathLike, display_name
+from rankwright.data.groups import Ints
+from rankwright.data.letor_faults import warn_without_qid
+from rankwright.data.letor_rows import read_rows
+from rankwright.data.letor_stream import stream_pieces
+from rankwright.data.letor_text import LetorFormat
+from rankwright.data.lines import BLOCK_BYTES, open_lines
 from rankwright.data.writing import write_atomically
-from rankwright.exceptions import DataError, DataWarning
+from rankwright.exceptions import DataError
 from rankwright.threads import n_threads
 
 _DOC_ID_MARK = re.compile(r"docid[ \t\r]*=")  # of a comment whose next word is the document id
@@ -81,11 +75,10 @@ def read_letor(
     """
     name = display_name(path)
     how = LetorFormat(name, dense, dtype, zero_based, n_features, allow_nan, doc_ids, n_jobs)
-    blocks = [Block(data, how) for data in text_blocks(path)]
-    survey = Survey.of(blocks)
-    require_rows(survey.n_rows, name)
-    rows = parse(blocks, how, survey)
-    _warn_without_qid(rows, name)
+    with open_lines(path, n_jobs=n_jobs) as blocks:
+        rows = read_rows(blocks, how)
+    if not rows.has_qid:
+        warn_without_qid(name)
     return Dataset.from_checked(rows.X, rows.y, rows.qid, None, rows.doc_ids)
 
 
@@ -136,117 +129,7 @@ def stream(
         raise ValueError(f"n_queries must be a positive integer, but is {n_queries!r}.")
     name = display_name(path)
     how = LetorFormat(name, dense, dtype, zero_based, n_features, allow_nan, doc_ids, n_jobs)
-    return _stream(path, n_queries, how, block_bytes, on_count, on_digest)
-
-
-def _stream(
-    path: PathLike,
-    n_queries: int,
-    how: LetorFormat,
-    block_bytes: int,
-    on_count: Callable[[int], None] | None,
-    on_digest: Callable[[str], None] | None,
-) -> Iterator[Dataset]:
-    survey = Survey(final=True)
-    if os.fspath(path) != STANDARD and os.path.isfile(path):  # a pipe cannot be read twice
-        digest = hashlib.blake2b(digest_size=16)
-        for data in text_blocks(path, block_bytes):
-            survey.add(Block(data, how), every_index=True)
-            if on_digest is not None:
-                digest.update(data.data)
-        require_rows(survey.n_rows, how.path)
-        if on_digest is not None:
-            on_digest(digest.hexdigest())
-        if on_count is not None:
-            on_count(survey.n_rows)
-    line = 0
-    pending: Rows | None = None
-    seen = _SeenQueries(how.path)
-    has_qid: bool | None = None
-    for data in text_blocks(path, block_bytes):
-        block = Block(data, how)
-        if survey.n_rows == 0:
-            survey.add(block, every_index=True)
-        if block.text.n_rows:
-            rows = parse([block], how, survey, line)
-            if has_qid is not None and has_qid != rows.has_qid:
-                raise DataError(
-                    "every line must have qid:ID behind the label, or none.",
-                    path=how.path,
-                    line=line + block.first_row_line(),
-                    field="qid",
-                )
-            if has_qid is None:
-                _warn_without_qid(rows, how.path)
-            has_qid = rows.has_qid
-            pending = rows if pending is None else _join(pending, rows)
-            starts = run_starts(pending.qid)
-            # The last query may continue in the next block.
-            n_ready = (len(starts) - 1) // n_queries * n_queries
-            for first in range(0, n_ready, n_queries):
-                begin, end = int(starts[first]), int(starts[first + n_queries])
-                seen.add(pending.qid[starts[first : first + n_queries]])
-                yield _dataset(_cut(pending, begin, end))
-            pending = _cut(pending, int(starts[n_ready]), len(pending.y))
-        line += block.n_lines()
-    if pending is None:
-        require_rows(0, how.path)
-        return
-    starts = np.append(run_starts(pending.qid), len(pending.y))
-    for first in range(0, len(starts) - 1, n_queries):
-        last = min(first + n_queries, len(starts) - 1)
-        seen.add(pending.qid[starts[first:last]])
-        yield _dataset(_cut(pending, int(starts[first]), int(starts[last])))
-
-
-class _SeenQueries:
-    """Finds queries that come back after others; needs some dozens of bytes a query."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.ids: set[str] = set()
-
-    def add(self, ids: Any) -> None:
-        for name in ids.tolist():
-            text = str(name)  # integers of one block may be texts in the next
-            if text in self.ids:
-                raise DataError(
-                    f"the rows of a query must be adjacent to be streamed, but query {name!r} "
-                    "comes again after others. Sort the file by query, or read it whole.",
-                    path=self.path,
-                    field="qid",
-                )
-            self.ids.add(text)
-
-
-def _cut(rows: Rows, begin: int, end: int) -> Rows:
-    docs = None if rows.doc_ids is None else rows.doc_ids[begin:end]
-    return Rows(rows.X[begin:end], rows.y[begin:end], rows.qid[begin:end], rows.has_qid, docs)
-
-
-def _join(a: Rows, b: Rows) -> Rows:
-    X = sp.vstack([a.X, b.X], format="csr") if sp.issparse(a.X) else np.concatenate([a.X, b.X])
-    text = "U" in (a.qid.dtype.kind, b.qid.dtype.kind)
-    qid = np.concatenate([rows.qid.astype(str) if text else rows.qid for rows in (a, b)])
-    docs = None
-    if a.doc_ids is not None and b.doc_ids is not None:
-        docs = np.concatenate([a.doc_ids, b.doc_ids])
-    return Rows(X, np.concatenate([a.y, b.y]), qid, a.has_qid, docs)
-
-
-def _dataset(rows: Rows) -> Dataset:
-    # A copy, because a slice would keep the whole block alive.
-    docs = None if rows.doc_ids is None else rows.doc_ids.copy()
-    return Dataset.from_checked(rows.X.copy(), rows.y.copy(), rows.qid.copy(), None, docs)
-
-
-def _warn_without_qid(rows: Rows, name: str) -> None:
-    if not rows.has_qid:
-        warnings.warn(
-            f"{name}: no line has a qid, so all documents are taken as one query.",
-            DataWarning,
-            stacklevel=3,
-        )
+    return stream_pieces(path, n_queries, how, block_bytes, on_count, on_digest)
 
 
 def write_letor(
@@ -332,7 +215,7 @@ def _with_entry_in(X: Any, column: int) -> Any:
 
 def _check_writable(dataset: Dataset, name: str) -> None:
     ids = dataset.groups.ids
-    for qid in [] if ids is None or ids.dtype.kind != "U" else ids.tolist():
+    for qid in [] if ids is None or ids.dtype.kind == "i" else ids.tolist():
         if not qid or any(mark in qid for mark in " \t\r\n#"):
             raise DataError(
                 f"query ids must have neither blanks nor '#' in LETOR text, but one is {qid!r}.",

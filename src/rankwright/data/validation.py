@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.foreign import plain
 from rankwright.data.sparse import as_csr
+from rankwright.data.texts import text_array
 from rankwright.exceptions import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -81,7 +82,8 @@ def check_doc_ids(doc_ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     """Return document ids as a vector of strings, one per row."""
     if doc_ids is None:
         return None
-    return _check_ids(doc_ids, "doc_ids", n_rows).astype(str, copy=False)
+    ids = _check_ids(doc_ids, "doc_ids", n_rows)
+    return ids.astype(str) if ids.dtype.kind == "i" else ids
 
 
 def _check_ids(given: Any, name: str, n_rows: int | None) -> NDArray[Any]:
@@ -111,7 +113,7 @@ def _check_ids(given: Any, name: str, n_rows: int | None) -> NDArray[Any]:
         ids, kind = ids.astype(str), "U"
     if kind in "iu":
         return ids.astype(np.int64, copy=False)
-    if kind != "U":
+    if kind not in "UO":  # O: what text_array makes of texts of very different lengths
         raise TypeError(f"{name} must be integers or strings, but has dtype {ids.dtype}.")
     return ids
 
@@ -209,7 +211,7 @@ def _from_objects(ids: NDArray[Any], name: str) -> NDArray[Any]:
         except OverflowError:
             return ids.astype(str)
     if all(issubclass(kind, str) for kind in kinds):
-        return ids.astype(str)
+        return text_array(ids.tolist())
     if all(issubclass(kind, bytes) for kind in kinds):
         return ids.astype(bytes)
     for row, value in enumerate(ids.tolist()):
