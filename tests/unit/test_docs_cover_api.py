@@ -63,7 +63,7 @@ def test_guide_has_a_row_for_each_metric() -> None:
 
 
 def test_guide_names_each_finding_of_the_doctor() -> None:
-    page = (DOCS / "guide" / "data.md").read_text()
+    page = (DOCS / "guide" / "data.md").read_text().partition("## The doctor")[2]
     source = Path(str(importlib.import_module("rankwright.data.doctor").__file__)).read_text()
     names = set(re.findall(r'Finding\(\s*"(\w+)"', source))
     assert names == set(re.findall(r"^\| `(\w+_\w+)` \|", page, re.MULTILINE))

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.sparse import as_csr
-
-_TEXTS = "OT"  # kinds of arrays that hold their texts elsewhere
+from rankwright.data.texts import pack, unpack
 
 
 def fingerprint(*datasets: Dataset) -> str:
@@ -51,12 +50,11 @@ def map_arrays(folder: Path, name: str) -> Dataset:
         shape = tuple(arrays["shape"].tolist())
         X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         X = as_csr(X, f"{name}.X")
-    return Dataset.from_checked(X, arrays["y"], arrays["qid"])
+    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays))
 
 
 def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
-    qid = dataset.qid.astype(str) if dataset.qid.dtype.kind in _TEXTS else dataset.qid
-    labels = {"y": dataset.y, "qid": qid}
+    labels = {"y": dataset.y, **pack("qid", dataset.qid)}
     if not dataset.is_sparse:
         return {"X": dataset.X, **labels}
     X = dataset.X

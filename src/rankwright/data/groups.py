@@ -68,10 +68,10 @@ class Groups:
         starts = run_starts(ids)
         names, counts = np.unique(ids[starts], return_counts=True)
         if (counts > 1).any():
-            name = names[counts > 1][0]
+            name = names[counts > 1].tolist()[0]
             rows = starts[ids[starts] == name][:2]
             raise ValueError(
-                f"the rows of a query must be adjacent, but query {name.item()!r} starts at row "
+                f"the rows of a query must be adjacent, but query {name!r} starts at row "
                 f"{rows[0]} and again at row {rows[1]}. Let rankwright.Dataset gather them."
             )
         return cls(np.append(starts, len(ids)), ids[starts])

@@ -19,7 +19,7 @@ from rankwright.data.letor_faults import warn_without_qid
 from rankwright.data.letor_rows import GrowingRows, QidRule, Rows
 from rankwright.data.letor_text import LetorFormat, Survey, scan
 from rankwright.data.lines import LineBlocks, changed_error, open_lines
-from rankwright.data.texts import join_texts
+from rankwright.data.texts import join_ids, join_texts
 from rankwright.data.validation import require_rows
 from rankwright.exceptions import DataError
 
@@ -149,9 +149,7 @@ def _join(parts: list[Rows]) -> Rows:
         return first
     matrices = [rows.X for rows in parts]
     X = sp.vstack(matrices, format="csr") if sp.issparse(first.X) else np.concatenate(matrices)
-    qids = [rows.qid for rows in parts]
-    numbers = all(qid.dtype.kind == "i" for qid in qids)
-    qid = np.concatenate(qids) if numbers else join_texts(qids)
+    qid = join_ids([rows.qid for rows in parts])
     docs = [rows.doc_ids for rows in parts if rows.doc_ids is not None]
     y = np.concatenate([rows.y for rows in parts])
     return Rows(X, y, qid, first.has_qid, join_texts(docs) if docs else None)

@@ -118,8 +118,12 @@ class LineBlocks:
                 buffer[filled] = ord("\n")
                 end = filled = filled + 1
             if end == 0:  # a line longer than the buffer
-                self._require_short(buffer, filled - begin)
-                buffer = buffer[:filled] + bytes(filled + PADDING)
+                left = LONGEST_LINE + 1 - (filled - begin)
+                if left <= 0:
+                    raise self._long_line(buffer)
+                longer = bytearray(filled + min(filled, left) + PADDING)
+                longer[:filled] = memoryview(buffer)[:filled]
+                buffer = longer
             else:
                 self.share = 1.0 if last else self.share
                 yield Lines(np.frombuffer(buffer, dtype=np.uint8)[begin:], end - begin)
@@ -150,12 +154,10 @@ class LineBlocks:
             room, filled = room[n:], filled + n
         return filled
 
-    def _require_short(self, buffer: bytearray, n_bytes: int) -> None:
-        if n_bytes < LONGEST_LINE:
-            return
+    def _long_line(self, buffer: bytearray) -> DataError:
         if b"\r" in buffer:
-            raise line_end_error(self._name, self.n_lines + 1)
-        raise DataError(
+            return line_end_error(self._name, self.n_lines + 1)
+        return DataError(
             f"a line must have at most {LONGEST_LINE} bytes, but this one has more.",
             path=self._name,
             line=self.n_lines + 1,

@@ -7,7 +7,7 @@ strings takes its place; equal neighbours then are one object.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,12 @@ def text_array(texts: Sequence[str], counts: ArrayLike | None = None) -> NDArray
     fixed = _is_fixed(longest, int(lengths @ repeats), int(repeats.sum()))
     array = np.array(texts, dtype=f"U{longest}" if fixed else object)
     return array if counts is None else np.repeat(array, repeats)
+
+
+def join_ids(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate ids: to integers if all are, else to texts."""
+    numbers = all(array.dtype.kind == "i" for array in arrays)
+    return np.concatenate(arrays) if numbers else join_texts(arrays)
 
 
 def join_texts(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -61,6 +67,31 @@ def _width(array: NDArray[Any]) -> int:
 
 def _is_fixed(longest: int, total: int, n: int) -> bool:
     return 4 * n * longest <= _SMALL or longest * n <= 2 * total + _OBJECT * n
+
+
+def pack(name: str, ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return ids as arrays of plain bytes, to be hashed or written to files."""
+    if ids.dtype.kind != "O":
+        return {name: ids}
+    encoded = [text.encode(errors="surrogatepass") for text in ids.tolist()]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {
+        f"{name}_text": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{name}_ends": ends,
+    }
+
+
+def unpack(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return the ids that :func:`pack` packed."""
+    if name in arrays:
+        return np.asarray(arrays[name])
+    text, ends = arrays[f"{name}_text"].tobytes(), arrays[f"{name}_ends"].tolist()
+    known: dict[bytes, str] = {}  # rows of a query share one text
+    texts = []
+    for begin, end in zip([0, *ends], ends, strict=False):
+        raw = text[begin:end]
+        texts.append(known.setdefault(raw, raw.decode(errors="surrogatepass")))
+    return np.array(texts, dtype=object)
 
 
 def split_texts(ids: bytes) -> list[str]:

@@ -16,6 +16,7 @@ from rankwright.data.files import PathLike
 from rankwright.data.lazy import lazy
 from rankwright.data.reading import read
 from rankwright.data.splits import fold_queries
+from rankwright.data.texts import join_ids, join_texts
 from rankwright.exceptions import DataError
 
 Reader: TypeAlias = Callable[..., Dataset]
@@ -40,17 +41,20 @@ class Fold:
     def joined(self) -> Dataset:
         """Return all queries as one data set; raise if an id is in more than one part."""
         parts = list(self.parts().values())
-        for i, a in enumerate(parts):
-            for b in parts[i + 1 :]:
-                if len(common := np.intersect1d(a.qid, b.qid)):
+        qids = [part.qid for part in parts]
+        if any(qid.dtype.kind != "i" for qid in qids):
+            qids = [join_texts([qid]) for qid in qids]
+        for i, a in enumerate(qids):
+            for b in qids[i + 1 :]:
+                if len(common := np.intersect1d(a, b)):
                     raise DataError(
                         f"the parts of {self.name} must have different queries, but query "
-                        f"{common[0].item()!r} is in two of them."
+                        f"{common.tolist()[0]!r} is in two of them."
                     )
         sparse = any(part.is_sparse for part in parts)
         stack = (lambda Xs: sp.csr_array(sp.vstack(Xs))) if sparse else np.concatenate
         X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
-        return Dataset.from_checked(X, y, np.concatenate([part.qid for part in parts]))
+        return Dataset.from_checked(X, y, join_ids(qids))
 
     def check(self) -> Fold:
         """Raise unless the parts have the same features and can be learned from and measured on."""

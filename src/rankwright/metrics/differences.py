@@ -127,7 +127,7 @@ def explain_difference(
     ids = groups.names
     listed = tuple(
         QueryDifference(
-            ids[q].item(),
+            ids[q : q + 1].tolist()[0],
             float(values_a[q]),
             float(values_b[q]),
             _reasons(first, second, np.asarray(y), np.asarray(scores), groups, int(q)),

@@ -88,7 +88,7 @@ class Certificate:
     @property
     def tightest_query(self) -> Any:
         """Id of the query with the smallest slack; None without queries."""
-        return self.query_ids[int(self.slack.argmin())].item() if self.n_queries else None
+        return self.query_ids.tolist()[int(self.slack.argmin())] if self.n_queries else None
 
     @property
     def broken(self) -> NDArray[np.bool_]:
