@@ -251,3 +251,47 @@ def test_controls_have_names_and_headings_have_order(page: Any) -> None:
     assert len(ids) == len(set(ids))
     assert page.locator(".failed").inner_text().count("broken") >= 1
     assert page.locator("#charts .chart").count() >= 4
+
+
+# ---- what must not run ----
+
+
+def traces(browser: Any, path: Path, selector: str) -> tuple[list[str], list[str]]:
+    """Return what ran of scripts that set ``window.ran``, and what the browser complained of."""
+    context = browser.new_context()
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector(selector)
+    ran = page.evaluate("window.ran || []")
+    context.close()
+    return ran, said
+
+
+def test_only_the_scripts_of_the_report_run(browser: Any, page_file: Path, tmp_path: Path) -> None:
+    text = page_file.read_text(encoding="utf-8")
+    hostile = (
+        "<script>(window.ran ||= []).push('script')</script>"
+        "<img src=x onerror=\"(window.ran ||= []).push('handler')\">"
+        "<base href='https://example.org/'>"
+    )
+    path = tmp_path / "report.html"
+    path.write_text(text.replace("<h1", hostile + "<h1", 1), encoding="utf-8")
+    ran, said = traces(browser, path, "html[data-ready]")  # its own script has run
+    assert ran == []
+    assert sum("Content Security Policy" in line for line in said) >= 3
+
+
+HOSTILE = "</script><script>(window.ran ||= []).push(1)</script><!--<script>"
+
+
+def test_names_in_a_chart_do_not_run(browser: Any, tmp_path: Path) -> None:
+    from rankwright.report.charts import Series, line_chart, save_chart
+
+    points = Series([1, 2], [1, 2], labels=[HOSTILE, "\u2028 & <b>"])
+    chart = line_chart({HOSTILE: points}, x=HOSTILE, y="é <", title=HOSTILE)
+    save_chart(chart, tmp_path / "chart.html")
+    ran, said = traces(browser, tmp_path / "chart.html", "#vega-chart svg")
+    assert (ran, said) == ([], [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -95,6 +96,16 @@ def test_charts_are_saved_in_three_formats(tmp_path: Path) -> None:
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)  # nothing from the network
     assert sorted(p.name for p in tmp_path.iterdir()) == ["chart.html", "chart.png", "chart.svg"]
     assert "config" in one.to_dict()  # the parts are not changed
+
+
+def test_names_do_not_end_the_script_of_a_page(tmp_path: Path) -> None:
+    name = "</script><script>alert(1)</script> & é"
+    chart = line_chart({name: Series(T, T)}, title=name)
+    save_chart(chart, tmp_path / "chart.html")
+    page = (tmp_path / "chart.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    spec = page[page.index("const spec = ") + 13 :].partition(";\n")[0]
+    assert json.loads(spec) == chart.to_dict()
 
 
 @pytest.mark.parametrize(

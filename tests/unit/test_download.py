@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from rankwright.data import BENCHMARKS, Benchmark, data_folder, fetch, find_benchmark
+from rankwright.data.archives import unpack
 from rankwright.data.catalogue import Archive
-from rankwright.data.download import unpack
 from rankwright.exceptions import DataError
 
 pytest.importorskip("pooch")
@@ -42,6 +42,8 @@ class Server:
     content: bytes = CONTENT
     cut_after: int | None = None  # bytes of a reply, then the connection ends
     ranges: bool = True
+    shift: int = 0  # what a part begins behind the place that was asked for
+    headers: dict[str, str] = field(default_factory=dict)  # in place of its own
     status: int | None = None
     asked: list[str | None] = field(default_factory=list)
     url: str = ""
@@ -59,12 +61,15 @@ def server() -> Iterator[Server]:
             if state.status is not None or first >= len(state.content) > 0:
                 self.send_error(state.status or 416)
                 return
-            rest = state.content[first:]
-            self.send_response(206 if first else 200)
-            self.send_header("Content-Length", str(len(rest)))
-            if first:
-                size = len(state.content)
-                self.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
+            partial = first > 0
+            first += state.shift if partial else 0
+            rest, size = state.content[first:], len(state.content)
+            headers = {"Content-Length": str(len(rest))}
+            if partial:
+                headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
+            self.send_response(206 if partial else 200)
+            for name, value in (headers | state.headers).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(rest[: state.cut_after])
             self.close_connection = True
@@ -175,6 +180,63 @@ def test_a_wrong_checksum_is_refused_and_removed(
     assert entry.is_present(tmp_path)
 
 
+@pytest.mark.parametrize(("shift", "header"), [(5, {}), (-5, {}), (0, {"Content-Range": "x"})])
+def test_another_part_than_the_one_asked_for_is_not_appended(
+    shift: int, header: dict[str, str], server: Server, tmp_path: Path
+) -> None:
+    # Without a checksum nothing else would notice.
+    entry = benchmark(server.url, archives=(Archive("set.zip", None, server.url),))
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny/set.zip.part").write_bytes(CONTENT[:100])
+    server.shift, server.headers = shift, header
+    with pytest.raises(ConnectionError, match="the server sends another part than the one asked"):
+        fetch(entry, tmp_path)
+    assert files_in(tmp_path) == []
+    server.shift, server.headers = 0, {}
+    fetch(entry, tmp_path)
+    assert (tmp_path / "tiny/set.zip").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("length", ["abc", "-5", "1e3", "٣"])
+def test_a_length_that_is_no_number_is_refused(length: str, server: Server, tmp_path: Path) -> None:
+    server.headers = {"Content-Length": length.encode().decode("latin-1")}
+    with pytest.raises(ConnectionError, match=r"the server states a length of '[^\n]*"):
+        fetch(benchmark(server.url), tmp_path)
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard"])
+def test_a_link_in_the_place_of_a_part_is_not_followed(
+    link: str, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny").mkdir()
+    victim, part = tmp_path / "victim", tmp_path / "tiny/set.zip.part"
+    victim.write_bytes(b"precious")
+    part.symlink_to(victim) if link == "symbolic" else part.hardlink_to(victim)
+    message = f"{part}: is not a file that an earlier download left here. Remove it."
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        fetch(benchmark(server.url), tmp_path)
+    assert victim.read_bytes() == b"precious"
+    part.unlink()
+    part.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="is not a file that an earlier download left"):
+        fetch(benchmark(server.url), tmp_path)
+    assert not (tmp_path / "nowhere").exists()
+    part.unlink()
+    fetch(benchmark(server.url), tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"<!DOCTYPE html><p>log in", b"\n <HTML>", b"please log in"])
+@pytest.mark.parametrize("checksum", [None, "0" * 64])
+def test_a_page_to_log_in_to_is_not_kept_as_an_archive(
+    content: bytes, checksum: str | None, server: Server, tmp_path: Path
+) -> None:
+    server.content = content
+    entry = benchmark(server.url, archives=(Archive("set.zip", checksum, server.url),))
+    with pytest.raises(DataError, match=r"log in|must have sha256"):
+        fetch(entry, tmp_path)
+    assert files_in(tmp_path) == []
+
+
 def test_offline_is_said_with_what_to_do(server: Server, tmp_path: Path) -> None:
     url = "http://127.0.0.1:9/set.zip"  # nobody listens there
     with pytest.raises(ConnectionError) as caught:
@@ -259,6 +321,69 @@ def test_archives_cannot_leave_their_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be unpacked"):
         unpack(folder / "broken.zip", folder)
     assert not list(folder.glob(".unpacking-*"))
+
+
+def tarred(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        for member, content in members:
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return out.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
+
+
+@pytest.fixture(params=["with a filter", "without"])
+def python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "without":  # as in Python 3.11.0 to 3.11.3
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
+        plain = tarfile.TarFile.extractall
+        monkeypatch.setattr(
+            tarfile.TarFile, "extractall", lambda self, path=".": plain(self, path, filter=None)
+        )
+
+
+@pytest.mark.usefixtures("python")
+def test_tar_archives_are_unpacked_by_any_python(tmp_path: Path) -> None:
+    content = tarred(
+        (member("set", tarfile.DIRTYPE), b""),
+        (member("set/ratings"), b"1 2 3"),
+        (member("deep/er/readme"), b"terms"),
+        (member("./plain"), b"here"),
+    )
+    (tmp_path / "a.tar.gz").write_bytes(content)
+    unpack(tmp_path / "a.tar.gz", tmp_path)
+    assert files_in(tmp_path) == ["a.tar.gz", "deep/er/readme", "plain", "set/ratings"]
+    assert (tmp_path / "set/ratings").read_bytes() == b"1 2 3"
+
+
+@pytest.mark.usefixtures("python")
+@pytest.mark.parametrize(
+    "members",
+    [
+        [(member("../out"), b"x")],
+        [(member("a/../../out"), b"x")],
+        [(member("a", tarfile.SYMTYPE, "/etc"), b""), (member("a/out"), b"x")],
+        [(member("a", tarfile.SYMTYPE, ".."), b""), (member("a/out"), b"x")],
+        [(member("a", tarfile.LNKTYPE, "/etc/passwd"), b"")],
+        [(member("a", tarfile.CHRTYPE), b"")],
+        [(member("a", tarfile.FIFOTYPE), b"")],
+    ],
+)
+def test_tar_archives_cannot_leave_their_folder_in_any_python(
+    members: list[tuple[tarfile.TarInfo, bytes]], tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "a.tar.gz").write_bytes(tarred(*members))
+    with pytest.raises(DataError, match=r"a\.tar\.gz: cannot be unpacked: "):
+        unpack(place / "a.tar.gz", place)
+    assert files_in(tmp_path) == ["place/a.tar.gz"]
 
 
 def test_unpacking_replaces_what_was_there(tmp_path: Path) -> None:

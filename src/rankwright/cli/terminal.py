@@ -42,12 +42,13 @@ Processes = Annotated[
 def doing(what: str) -> Iterator[None]:
     """Show progress on a terminal; turn warnings into one plain line each."""
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if console.is_terminal:
-            with console.status(what):
+            with console.status(Text(what)):
                 yield
         else:
             yield
@@ -120,10 +121,14 @@ def print_table(columns: list[str], rows: list[list[str]], *, err: bool = False)
     if stream is not None and stream.isatty():
         from rich.console import Console
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+        # Names come from files: square brackets in them are text, not markup.
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for column in columns:
+            table.add_column(Text(column))
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))
         Console(stderr=err).print(table)
         return
     widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]

@@ -5,19 +5,18 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
-import shutil
-import tarfile
-import tempfile
+import re
+import stat
 import urllib.error
 import urllib.request
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
+from rankwright.data.archives import unpack
 from rankwright.data.benchmarks import find_benchmark
 from rankwright.data.catalogue import Archive, Benchmark
 from rankwright.data.files import PathLike
@@ -25,6 +24,7 @@ from rankwright.exceptions import DataError
 
 Progress = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all if known
 
+_MAGIC = {".zip": b"PK", ".gz": b"\x1f\x8b", ".bz2": b"BZh", ".rar": b"Rar!"}
 _BLOCK = 1 << 16
 _TIMEOUT = 30.0  # seconds without a byte
 
@@ -122,7 +122,7 @@ def _resume(
     url: str, out: str, _pooch: Any, *, part: Path, archive: Archive, progress: Progress | None
 ) -> None:
     """Write a URL to ``out``, continuing after what an earlier try left in ``part``."""
-    done = part.stat().st_size if part.is_file() else 0
+    done = _size(part)
     request = urllib.request.Request(url, headers={"User-Agent": "rankwright"})
     if done:
         request.add_header("Range", f"bytes={done}-")
@@ -131,9 +131,11 @@ def _resume(
         with urllib.request.build_opener().open(request, timeout=_TIMEOUT) as reply:
             if reply.status != 206:  # the server sends everything again
                 done = 0
-            length = reply.headers.get("Content-Length")
-            total = None if length is None else done + int(length)
-            with open(part, "ab" if done else "wb") as file:
+            elif not _continues(reply.headers.get("Content-Range"), done):
+                part.unlink()
+                raise ConnectionError("the server sends another part than the one asked for")
+            total = _total(reply.headers.get("Content-Length"), done)
+            with _open(part, done) as file:
                 while block := reply.read(_BLOCK):
                     file.write(block)
                     done += len(block)
@@ -148,6 +150,7 @@ def _resume(
             ) from None
     except (OSError, http.client.HTTPException) as error:
         raise _no_connection(url, part, error) from None
+    _require_kind(part, archive)
     os.replace(part, out)
 
 
@@ -180,26 +183,68 @@ def _mismatch(path: Path, archive: Archive, advice: str) -> DataError:
     )
 
 
-def unpack(path: Path, folder: Path) -> None:
-    """Unpack a zip or tar archive into a folder; leave other files as they are.
+# ---- what is kept of a download that was cut ----
+# Its name is the same in the next try, so that someone else who may write to the folder could have
+# put a link there.
 
-    Members appear in the folder when all are unpacked; names that lead out of it are refused.
-    """
-    is_zip = path.suffix == ".zip"
-    if not (is_zip or path.name.endswith((".tar.gz", ".tar.bz2"))):
-        return
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacking-") as place:
-        try:
-            if is_zip:
-                with zipfile.ZipFile(path) as zipped:
-                    zipped.extractall(place)
-            else:
-                with tarfile.open(path) as tar:
-                    tar.extractall(place, filter="data")
-        except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
-            raise DataError(f"cannot be unpacked: {error}.", path=path) from None
-        for item in Path(place).iterdir():
-            target = folder / item.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            os.replace(item, target)
+
+def _size(part: Path) -> int:
+    try:
+        status = os.lstat(part)
+    except FileNotFoundError:
+        return 0
+    _require_own(status, part)
+    return status.st_size
+
+
+def _open(part: Path, done: int) -> IO[bytes]:
+    """Open for writing behind the first ``done`` bytes; what lies behind them is dropped."""
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    file = os.fdopen(os.open(part, flags, 0o666), "wb")
+    try:
+        _require_own(os.fstat(file.fileno()), part)
+        file.truncate(done)
+        file.seek(done)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _require_own(status: os.stat_result, part: Path) -> None:
+    mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    if not (stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and mine):
+        raise DataError("is not a file that an earlier download left here. Remove it.", path=part)
+
+
+# ---- what servers say ----
+
+
+def _continues(content_range: str | None, done: int) -> bool:
+    """Whether a part of a file begins behind the first ``done`` bytes."""
+    found = re.match(r"bytes (\d+)-", content_range or "")
+    return found is not None and int(found[1]) == done
+
+
+def _total(length: str | None, done: int) -> int | None:
+    """Return how many bytes there are in all, if the server tells."""
+    if length is None:
+        return None
+    if not (length.isascii() and length.isdigit()):
+        raise ConnectionError(f"the server states a length of {length!r:.30}")
+    return done + int(length)
+
+
+def _require_kind(part: Path, archive: Archive) -> None:
+    """Raise if what came is a web page, as that of a network one has to log in to."""
+    with open(part, "rb") as file:
+        head = file.read(256)
+    magic = _MAGIC.get(Path(archive.name).suffix) if archive.sha256 is None else None
+    page = head.lstrip().lower().startswith((b"<!doctype", b"<html"))
+    if page or (magic is not None and not head.startswith(magic)):
+        part.unlink()
+        raise DataError(
+            f"{archive.url} gave {'a web page' if page else 'another kind of file'}. Is there a "
+            "page to log in to? Try it in a browser.",
+            path=part.with_suffix(""),
+        )

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.files import PathLike, suffix
 from rankwright.data.writing import write_atomically
+from rankwright.report.inline import script_json
 
 __all__ = ["Series", "line_chart", "save_chart", "scatter_chart", "small_multiples"]
 
@@ -33,6 +34,7 @@ DASHES: tuple[tuple[int, ...], ...] = (
     (1, 3),
     (12, 3, 3, 3),
 )
+_PLACE = "the chart of rankwright"  # in a page of vl-convert's
 _INK, _MUTED, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 
 
@@ -239,9 +241,22 @@ def save_chart(chart: Any, path: PathLike, *, scale: float = 2.0) -> None:
     elif kind == ".svg":
         content = convert.vegalite_to_svg(spec).encode()
     else:
-        content = convert.vegalite_to_html(spec, bundle=True).encode()
+        content = _page(convert, spec).encode()
     with write_atomically(path) as out:
         out.write(content)
+
+
+def _page(convert: Any, spec: dict[str, Any]) -> str:
+    """Return a chart as a page, in which no name ends the script that holds it.
+
+    vl-convert writes names as they come; so it is given a chart of nothing but a mark, which is
+    replaced.
+    """
+    page: str = convert.vegalite_to_html({"description": _PLACE}, bundle=True)
+    before, found, after = page.partition(f'{{"description":"{_PLACE}"}}')
+    if not found or _PLACE in after:
+        raise RuntimeError("vl-convert writes pages in a new way; save the chart as .svg.")
+    return f"{before}{script_json(spec)}{after}"
 
 
 # ---- what the charts share ----

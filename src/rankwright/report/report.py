@@ -16,6 +16,7 @@ from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.evaluation.folds import Fold
+from rankwright.report.inline import script_hash
 
 MOST_RANKS = 100  # documents of a list that are kept
 BUDGET = 2_200_000  # ranks and half the letters of names, which keeps the page below 5 MB
@@ -52,6 +53,7 @@ def report_html(comparison: Comparison, title: str = "") -> str:
         c=comparison,
         css=parts["report.css"],
         js=parts["report.js"],
+        script_hash=script_hash(parts["report.js"]),
         data=packed,
         board=_board(comparison),
         pairs=_pairs(comparison),
