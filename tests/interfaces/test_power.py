@@ -26,9 +26,8 @@ ROOT = Path(__file__).parents[2]
 def test_after_a_power_cut(name: str) -> None:
     cuts = Cuts(COMMANDS[name])
     chance = random.Random(name)
-    moments = [len(cuts) - 1, *(chance.randrange(len(cuts)) for _ in range(11))]
-    for k in moments:
-        cuts.check(k, chance)
+    for _ in range(5):
+        cuts.check(chance)
 
 
 @pytest.mark.parametrize("forgotten", ["sync", "sync_folder"])
@@ -45,7 +44,7 @@ def test_a_program_that_forgets_to_sync_is_found(
 
     def is_broken(seed: int) -> bool:
         try:
-            cuts.check(len(cuts) - 1, random.Random(seed))
+            cuts.check(random.Random(seed))
         except BrokenError:
             return True
         return False
@@ -69,7 +68,7 @@ def test_what_a_cut_may_leave(tmp_path: Path) -> None:
     assert found(last) == {("a", b"new")}
     assert found(last - 1) == {("a", b"old"), ("a", b"new"), (".a.", b"new")}  # not yet the folder
     part = {content for k in range(last) for name, content in found(k) if name == ".a."}
-    assert part == {b"", b"n", b"ne", b"new", b"\0", b"\0\0", b"\0\0\0"}
+    assert part >= {b"", b"n", b"ne", b"new", b"\0", b"\0\0", b"\0\0\0", b"\0ew", b"n\0w"}
 
 
 def test_a_folder_is_never_seen_in_part(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ stopped, and nothing is left behind.
 
 from __future__ import annotations
 
+import itertools
 import os
 import pkgutil
 import random
@@ -21,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 import rankwright.cli
-from tests.soak.commands import COMMANDS, Command, prepare
+from tests.soak.commands import COMMANDS, WITH_PROCESSES, Command, prepare
 from tests.soak.power import differing
 from tests.soak.report import Report
 
@@ -140,11 +141,15 @@ def soak(count: int, seed: int) -> Report:
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as place:
         os.waitpid(in_child(Path(place), lambda: prepare(Path(place))), 0)
-        kills = {name: Kills(command, Path(place)) for name, command in COMMANDS.items()}
-        while sum(report.done.values()) < count:
-            for name, one in kills.items():
-                hits, wrong = one.check(chance)
-                report.count(name, hits)
-                for text in wrong:
-                    report.fail(f"{name}: {text}")
+        commands = COMMANDS | WITH_PROCESSES
+        kills: dict[str, Kills] = {}
+        for name in itertools.cycle(commands):
+            if sum(report.done.values()) >= count:
+                break
+            if name not in kills:
+                kills[name] = Kills(commands[name], Path(place))
+            hits, wrong = kills[name].check(chance)
+            report.count(name, hits)
+            for text in wrong:
+                report.fail(f"{name}: {text}")
     return report

@@ -233,6 +233,12 @@ class Recorder:
 
     # ---- cuts ----
 
+    def moment(self, chance: random.Random) -> int:
+        """Return a moment for a cut: the end, just before a sync, or any."""
+        syncs = [i for i, op in enumerate(self.operations) if isinstance(op, Sync)]
+        end = len(self.operations)
+        return chance.choice([end, *chance.choices(syncs, k=4), *chance.choices(range(end), k=5)])
+
     def cut(self, k: int, chance: random.Random) -> State:
         """Return what the disk may hold if the power went after ``k`` operations."""
         state = copy.deepcopy(self.start)
@@ -296,8 +302,11 @@ def _some(changes: list[Data | Names], chance: random.Random) -> Iterable[Data |
 
 
 def _torn(old: bytes, new: bytes, chance: random.Random) -> bytes:
-    """Return the old content with some of what came to it, or zeros in its place."""
+    """Return the old content with some of what came to it, and zeros where blocks are missing."""
     same = (a == b for a, b in zip(old, new, strict=False))
     kept = next((i for i, equal in enumerate(same) if not equal), min(len(old), len(new)))
-    more = new[kept : chance.randint(kept, len(new))]
-    return new[:kept] + (more if chance.random() < 0.5 else bytes(len(more)))
+    end = chance.choice((len(new), chance.randint(kept, len(new))))
+    first, last = sorted((chance.randint(kept, end), chance.randint(kept, end)))
+    if chance.random() < 0.5:
+        first, last = chance.choice(((kept, end), (end, end)))
+    return new[:first] + bytes(last - first) + new[last:end]

@@ -239,9 +239,12 @@ def test_a_last_line_that_was_cut_short_is_dropped(cut: int, tmp_path: Path) -> 
         assert sorted(store.results) == ["a-c", "d-c"]
 
 
-def test_a_first_line_that_was_cut_short_is_written_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "left", [b'{"rankwr', b"\0" * 17, b'{"ra\0\0\0\0\0\0ht": 2}\n', b"\0" * 17 + b"\n"]
+)
+def test_a_first_line_that_was_cut_short_is_written_again(left: bytes, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    path.write_text('{"rankwr')
+    path.write_bytes(left)
     with open_store(path) as store:
         store.add("a-c", {"value": 1})
     assert [r["value"] for r in read_store(path)] == [1]
@@ -254,6 +257,11 @@ def test_a_study_of_something_else_is_refused(tmp_path: Path) -> None:
     message = "is a study of another search: metric differ. Choose another file."
     with pytest.raises(DataError, match=message), open_store(path, {"metric": "rr", "seed": 1}):
         pass
+    for other in (b"text", b"\0" * 100, b"\0\0x"):
+        path.write_bytes(other)
+        with pytest.raises(DataError, match="is not a study"), open_store(path):
+            pass
+        assert path.read_bytes() == other
     path.write_text('{"rankwright": 3}\n')
     with pytest.raises(DataError, match="must be a study of format 2, but has 3"), open_store(path):
         pass

@@ -303,6 +303,14 @@ def test_what_can_be_written_is_not_touched_by_looking(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_looking_removes_what_a_killed_look_left(tmp_path: Path) -> None:
+    (tmp_path / ".rankwright.0123abcd.part").write_bytes(b"")
+    (tmp_path / ".a.0123abcd.part").write_bytes(b"")
+    check_writable_folder(tmp_path / "new")
+    check_writable(tmp_path / "a")
+    assert os.listdir(tmp_path) == []
+
+
 def test_looking_at_folders(tmp_path: Path) -> None:
     check_writable_folder(tmp_path)
     check_writable_folder(tmp_path / "a/b/c")

@@ -124,7 +124,7 @@ def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) ->
             store = Store(path, journal)
             size = place.stat().st_size
             if not journal.lines:
-                if size and not head.encode().startswith(place.read_bytes()):
+                if size and not _is_begun(place.read_bytes(), head.encode()):
                     raise DataError("is not a study. Choose another file.", path=path)
                 journal.add(head.encode())
             else:
@@ -136,6 +136,12 @@ def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) ->
                     _note(path, f"{what} damaged: what was there is done again.")
                 store.results = {result["key"]: result for result in found if result is not None}
             yield store
+
+
+def _is_begun(content: bytes, line: bytes) -> bool:
+    """Return if a power cut may have left this of a first line: some of it, zeros elsewhere."""
+    fits = len(content) <= len(line) + 1
+    return fits and all(a in (0, b) for a, b in zip(content, line + b"\n", strict=False))
 
 
 def _check_head(line: bytes, expected: dict[str, Any], path: PathLike) -> None:

@@ -190,6 +190,7 @@ def _is_replaced(target: str) -> bool:
 
 def _probe(target: str) -> None:
     """Begin to write, and leave nothing."""
+    remove_leftovers(*os.path.split(target))
     part, file = _open_part(target, 0o600)
     file.close()
     disk.remove(part)
