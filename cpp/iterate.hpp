@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "parallel.hpp"
 #include "rows.hpp"
 
 namespace rankwright {
@@ -47,5 +48,23 @@ struct Iterate {
         if (mean == Mean::averaged) sum[j] += c * static_cast<double>(round - 1);
     }
 };
+
+inline constexpr std::size_t kRowsBetweenChecks = 64;  // for Ctrl-C
+
+// Calls f(t, what) for each round, with what is next in `order`; f says whether it was an update.
+// Returns the number of updates.
+template <class F>
+std::int64_t each_round(std::span<const std::int64_t> order, Iterate& iterate,
+                        std::size_t rounds_between_checks, const F& f) {
+    std::int64_t n_updates = 0;
+    for (std::size_t t = 0; t < order.size(); ++t) {
+        if (t % rounds_between_checks == 0) {
+            if (const auto check = checkpoint.load()) check();
+        }
+        ++iterate.round;
+        n_updates += f(t, static_cast<std::size_t>(order[t]));
+    }
+    return n_updates;
+}
 
 }  // namespace rankwright

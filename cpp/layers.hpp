@@ -55,6 +55,16 @@ struct Layers {
     }
 };
 
+// Going up the layers, the place of the best score below: a running maximum, the first of equals.
+struct BestBelow {
+    std::int64_t place = -1;
+
+    bool any() const { return place >= 0; }
+    void see(std::int64_t i, const double* scores) {
+        if (place < 0 || scores[i] > scores[place]) place = i;
+    }
+};
+
 // Calls loss(q) for every query and keeps the values; queries run in parallel and write disjoint
 // rows.
 template <class MakeLoss>

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "iterate.hpp"
-#include "parallel.hpp"
-#include "prank.hpp"
 
 namespace rankwright {
 
@@ -44,24 +42,17 @@ inline std::int64_t multiclass_perceptron(const Rows& rows, std::span<const std:
                                           bool uniform, Iterate& iterate, double* losses) {
     const std::size_t d = rows.n_features;
     std::vector<double> scores(k), coef(k);
-    std::int64_t n_updates = 0;
-    for (std::size_t t = 0; t < order.size(); ++t) {
-        if (t % kRowsBetweenChecks == 0) {
-            if (const auto check = checkpoint.load()) check();
-        }
-        const std::size_t row = order[t];
-        ++iterate.round;
+    return each_round(order, iterate, kRowsBetweenChecks, [&](std::size_t t, std::size_t row) {
         for (std::size_t r = 0; r < k; ++r) scores[r] = rows.dot(row, iterate.w.data() + r * d);
         const auto predicted = multiclass_step(scores, y[row], uniform, coef.data());
         losses[t] = static_cast<double>(std::abs(predicted - y[row]));
-        if (coef[y[row]] == 0) continue;
-        ++n_updates;
+        if (coef[y[row]] == 0) return false;
         iterate.begin_update();
         for (std::size_t r = 0; r < k; ++r) {
             if (coef[r] != 0) iterate.add(rows, row, coef[r], r * d);
         }
-    }
-    return n_updates;
+        return true;
+    });
 }
 
 }  // namespace rankwright

@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "iterate.hpp"
-#include "parallel.hpp"
 
 namespace rankwright {
-
-inline constexpr std::size_t kRowsBetweenChecks = 64;  // for Ctrl-C
 
 // The update for one document of rank y with score s: writes tau, returns the predicted rank.
 inline std::int64_t prank_step(double s, std::int64_t y, std::span<const double> b,
@@ -37,19 +34,12 @@ inline std::int64_t prank(const Rows& rows, std::span<const std::int64_t> y,
                           std::int8_t* taus) {
     const std::size_t d = rows.n_features, n = iterate.w.size() - d;
     const std::span<const double> b = iterate.w.subspan(d);
-    std::int64_t n_updates = 0;
-    for (std::size_t t = 0; t < order.size(); ++t) {
-        if (t % kRowsBetweenChecks == 0) {
-            if (const auto check = checkpoint.load()) check();
-        }
-        const std::size_t row = order[t];
-        ++iterate.round;
+    return each_round(order, iterate, kRowsBetweenChecks, [&](std::size_t t, std::size_t row) {
         std::int8_t* tau = taus + t * n;
         const auto predicted = prank_step(rows.dot(row, iterate.w.data()), y[row], b, tau);
         losses[t] =
             static_cast<double>(predicted > y[row] ? predicted - y[row] : y[row] - predicted);
-        if (predicted == y[row]) continue;
-        ++n_updates;
+        if (predicted == y[row]) return false;
         iterate.begin_update();
         double sum = 0;
         for (std::size_t r = 0; r < n; ++r) {
@@ -61,8 +51,8 @@ inline std::int64_t prank(const Rows& rows, std::span<const std::int64_t> y,
         for (std::size_t r = 1; r < n; ++r) {
             if (b[r] < b[r - 1]) throw std::logic_error("PRank: the thresholds are out of order");
         }
-    }
-    return n_updates;
+        return true;
+    });
 }
 
 }  // namespace rankwright

@@ -113,28 +113,24 @@ inline std::int64_t predtron(const Problem& problem, Mode mode, double eta, cons
     const std::size_t d = weights.d();
     Round round(problem, mode);
     std::vector<double> t, direction, scratch(d);
-    std::int64_t n_updates = 0;
-    for (std::size_t r = 0; r < stream.order.size(); ++r) {
-        if (const auto check = checkpoint.load(); check && (queries || r % 64 == 0)) check();
-        const std::size_t at = stream.order[r];
+    const std::size_t between = queries ? 1 : kRowsBetweenChecks;
+    return each_round(stream.order, iterate, between, [&](std::size_t r, std::size_t at) {
         const std::size_t first = queries ? stream.indptr[at] : at;
         const std::size_t n = queries ? stream.indptr[at + 1] - first : 1;
         t.resize(queries ? n : d);
         direction.resize(t.size());
         for (std::size_t i = 0; i < n; ++i)
             weights.scores(stream.rows, first + i, t.data() + i * d, scratch.data());
-        ++iterate.round;
         const double* y = stream.labels + first * stream.label_width;
         const double* u = stream.comparator ? stream.comparator + first * d : nullptr;
         RoundResult result;
         if (n > 0) result = round(t, y, u, direction.data());
         losses[r] = result.loss;
         charges[r] = result.comparator;
-        if (result.loss == 0) continue;
-        ++n_updates;
+        if (result.loss == 0) return false;
         apply_update(stream.rows, first, n, direction.data(), eta, weights, iterate);
-    }
-    return n_updates;
+        return true;
+    });
 }
 
 }  // namespace rankwright

@@ -13,24 +13,22 @@ namespace rankwright {
 inline double slam(const Layers& layers, std::size_t q, std::span<const double> scores,
                    std::span<const double> v, double margin, double* grad) {
     double value = 0;
-    std::int64_t best = -1;  // row of the best score in the layers below
+    BestBelow best;
     for (auto row = layers.indptr[q]; row < layers.indptr[q + 1]; ++row) grad[row] = 0;
     for (auto layer = layers.first_layer[q]; layer < layers.first_layer[q + 1]; ++layer) {
         const auto rows = layers.rows_of(layer);
-        if (best >= 0) {
+        if (best.any()) {
             double pushed = 0;
             for (const auto row : rows) {
-                const double slack = margin + (scores[best] - scores[row]);
+                const double slack = margin + (scores[best.place] - scores[row]);
                 if (slack <= 0) continue;
                 value += v[row] * slack;
                 grad[row] -= v[row];
                 pushed += v[row];
             }
-            grad[best] += pushed;
+            grad[best.place] += pushed;
         }
-        for (const auto row : rows) {
-            if (best < 0 || scores[row] > scores[best]) best = row;
-        }
+        for (const auto row : rows) best.see(row, scores.data());
     }
     return value;
 }

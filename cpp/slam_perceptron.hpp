@@ -86,30 +86,30 @@ class SlamRounds {
         std::fill_n(z, m, 0.0);
         SlamRound round;
         double misordered = 0;
-        std::int64_t best = -1, other = -1;  // best of the layers below, by scores, by comparator
+        BestBelow best, other;  // by scores, by comparator
         for (auto layer = layers_.first_layer[q]; layer < layers_.first_layer[q + 1]; ++layer) {
             const auto rows = layers_.rows_of(layer);
-            if (best >= 0) {
+            if (best.any()) {
                 double pushed = 0;
                 for (const auto row : rows) {
                     const auto i = row - first;
-                    const double behind = scores[best] - scores[i];
+                    const double behind = scores[best.place] - scores[i];
                     if (behind >= 0) misordered += v_[row];
                     if (misordered_only_ ? behind < 0 : 1 + behind <= 0) continue;
                     z[i] -= v_[row];
                     pushed += v_[row];
                     if (comparator) {
-                        const double slack = 1 + (comparator[other] - comparator[i]);
+                        const double slack = 1 + (comparator[other.place] - comparator[i]);
                         round.comparator += v_[row] * std::max(0.0, slack);
                     }
                 }
-                z[best] += pushed;
+                z[best.place] += pushed;
             }
             for (const auto row : rows) {
                 const auto i = row - first;
                 labels_[i] = layers_.labels[layer];
-                if (best < 0 || scores[i] > scores[best]) best = i;
-                if (comparator && (other < 0 || comparator[i] > comparator[other])) other = i;
+                best.see(i, scores);
+                if (comparator) other.see(i, comparator);
             }
         }
         // The loss is at most the sum of v over the misordered documents.
@@ -130,28 +130,24 @@ inline std::int64_t slam_perceptron(SlamRounds& rounds, const Rows& rows,
                                     double* losses, double* surrogates) {
     const auto& indptr = rounds.layers().indptr;
     std::vector<double> scores, z;
-    std::int64_t n_updates = 0;
-    for (std::size_t t = 0; t < order.size(); ++t) {
-        if (const auto check = checkpoint.load()) check();
-        const std::size_t q = order[t], begin = indptr[q], m = indptr[q + 1] - begin;
+    return each_round(order, iterate, 1, [&](std::size_t t, std::size_t q) {
+        const std::size_t begin = indptr[q], m = indptr[q + 1] - begin;
         if (scores.size() < m) {
             scores.resize(m);
             z.resize(m);
         }
-        ++iterate.round;
         rows.scores(begin, begin + m, iterate.w.data(), scores.data());
         const double* u = comparator.empty() ? nullptr : comparator.data() + begin;
         const SlamRound round = rounds(q, scores.data(), u, z.data());
         losses[t] = round.loss;
         surrogates[t] = round.comparator;
-        if (!round.update) continue;
-        ++n_updates;
+        if (!round.update) return false;
         iterate.begin_update();
         for (std::size_t i = 0; i < m; ++i) {
             if (z[i] != 0) iterate.add(rows, begin + i, -eta * z[i]);
         }
-    }
-    return n_updates;
+        return true;
+    });
 }
 
 }  // namespace rankwright

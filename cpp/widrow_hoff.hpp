@@ -11,8 +11,6 @@
 #include <stdexcept>
 
 #include "iterate.hpp"
-#include "parallel.hpp"
-#include "prank.hpp"
 
 namespace rankwright {
 
@@ -25,13 +23,7 @@ inline std::int64_t widrow_hoff(const Rows& rows, std::span<const std::int64_t> 
                                 std::span<const std::int64_t> order, double eta,
                                 double& squared_radius, Iterate& iterate, double* losses,
                                 double* errors) {
-    std::int64_t n_updates = 0;
-    for (std::size_t t = 0; t < order.size(); ++t) {
-        if (t % kRowsBetweenChecks == 0) {
-            if (const auto check = checkpoint.load()) check();
-        }
-        const std::size_t row = order[t];
-        ++iterate.round;
+    return each_round(order, iterate, kRowsBetweenChecks, [&](std::size_t t, std::size_t row) {
         const double p = rows.dot(row, iterate.w.data());
         if (!(std::abs(p) < 1e100)) throw std::overflow_error("Widrow-Hoff: the weights overflow");
         const double rank = static_cast<double>(y[row]);
@@ -42,12 +34,11 @@ inline std::int64_t widrow_hoff(const Rows& rows, std::span<const std::int64_t> 
             squared_radius = std::max(squared_radius, rows.squared_norm(row));
             step = squared_radius > 0 ? 0.5 / squared_radius : 0.0;
         }
-        if (errors[t] == 0) continue;
-        ++n_updates;
+        if (errors[t] == 0) return false;
         iterate.begin_update();
         iterate.add(rows, row, step * errors[t]);
-    }
-    return n_updates;
+        return true;
+    });
 }
 
 }  // namespace rankwright
