@@ -55,7 +55,7 @@ def _files(*patterns: str) -> Callable[[Path], Result]:
 
 def _reproduced(folder: Path) -> Result:
     """Return figures, results and what was computed, but for the time it took."""
-    found = _files("papers/**/*.svg", "papers/cache/*.json")(folder)
+    found = _files("papers/**/*.svg", "papers/cache/*.jsonl")(folder)
     for path in sorted(folder.glob("papers/prank/*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         found[path.name] = {key: value for key, value in record.items() if key != "seconds"}

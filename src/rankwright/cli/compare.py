@@ -40,29 +40,32 @@ if TYPE_CHECKING:
 _REPORT = "report.html"
 
 
+DataOrFolds = Annotated[
+    str, typer.Argument(help="A file as for info, or a folder with Fold1 ... FoldK (LETOR).")
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
+]
+Test = Annotated[str | None, typer.Option(help="Test queries; cut from DATA by default.")]
+Valid = Annotated[str | None, typer.Option(help="Validation queries; cut from DATA by default.")]
+Folds = Annotated[
+    int | None, typer.Option(help="Cut DATA into this many folds; each is tested on once.")
+]
+Noises = Annotated[
+    list[Noise] | None,
+    typer.Option(help="Also study how the models behave with this noise; may be repeated."),
+]
+
+
 def compare(
-    data: Annotated[
-        str,
-        typer.Argument(help="A file as for info, or a folder with Fold1 ... FoldK (LETOR)."),
-    ],
-    test: Annotated[
-        str | None, typer.Option(help="Test queries; cut from DATA by default.")
-    ] = None,
-    valid: Annotated[
-        str | None, typer.Option(help="Validation queries; cut from DATA by default.")
-    ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Cut DATA into this many folds; each is tested on once.")
-    ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
-    ] = None,
+    data: DataOrFolds,
+    test: Test = None,
+    valid: Valid = None,
+    folds: Folds = None,
+    models: Models = None,
     metric: Metrics = None,
-    noise: Annotated[
-        list[Noise] | None,
-        typer.Option(help="Also study how the models behave with this noise; may be repeated."),
-    ] = None,
+    noise: Noises = None,
     trials: Annotated[int, typer.Option(help="Parameters to try for each model and fold.")] = 8,
     seed: Annotated[int, typer.Option(help="Seed of splits, searches and tests.")] = 0,
     out: Annotated[

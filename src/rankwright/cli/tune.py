@@ -13,6 +13,7 @@ from rankwright.cli.terminal import (
     DataFile,
     Json,
     Label,
+    Params,
     Processes,
     Qid,
     plain_warnings,
@@ -29,43 +30,42 @@ if TYPE_CHECKING:
     from rankwright.comparison.tune import Study, Trial
 
 
+Searched = Annotated[
+    str, typer.Option(help=f"A name of compare's line-up, or one of {', '.join(MODELS)}.")
+]
+Search = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--search",
+        "-s",
+        help="NAME=LOW..HIGH, NAME=LOW..HIGH:log or NAME=A,B,C; repeatable. By default what "
+        "compare searches.",
+    ),
+]
+Sampler = Annotated[str, typer.Option(help="random, or optuna (pip install 'rankwright[tune]').")]
+StudyFile = Annotated[
+    str | None, typer.Option(help="The study on disk (*.jsonl); resumed if it exists.")
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out", "-o", help="Fit the best parameters to all of DATA, and write the model (*.rw)."
+    ),
+]
+
+
 def tune(
     data: DataFile,
-    model: Annotated[
-        str,
-        typer.Option(help=f"A name of compare's line-up, or one of {', '.join(MODELS)}."),
-    ] = "xendcg-linear",
-    search: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--search",
-            "-s",
-            help="NAME=LOW..HIGH, NAME=LOW..HIGH:log or NAME=A,B,C; repeatable. By default what "
-            "compare searches.",
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", help="NAME=VALUE: a parameter that is fixed; repeatable."),
-    ] = None,
+    model: Searched = "xendcg-linear",
+    search: Search = None,
+    param: Params = None,
     trials: Annotated[int, typer.Option(help="Total number of trials.")] = 20,
     folds: Annotated[int, typer.Option(help="Folds, by query.")] = 3,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to optimise.")] = "ndcg@10",
-    sampler: Annotated[
-        str, typer.Option(help="random, or optuna (pip install 'rankwright[tune]').")
-    ] = "random",
+    sampler: Sampler = "random",
     seed: Annotated[int, typer.Option(help="Seed of folds and draws.")] = 0,
-    study: Annotated[
-        str | None, typer.Option(help="The study on disk (*.jsonl); resumed if it exists.")
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Fit the best parameters to all of DATA, and write the model (*.rw).",
-        ),
-    ] = None,
+    study: StudyFile = None,
+    out: Out = None,
     label: Label = "label",
     qid: Qid = "qid",
     as_json: Json = False,

@@ -221,7 +221,7 @@ def _measure(
     random_state: int,
 ) -> tuple[float, float]:
     """Return the mean of the metric over the test queries, and the seconds of the fit."""
-    fold = _corrupted(dataset, noise, level, random_state + trial)
+    fold = corrupted(dataset, noise, level, random_state + trial)
     try:
         result = run_trial(entry, {}, fold, metric, on="test", watch=False)
     except Exception as error:
@@ -234,7 +234,8 @@ def _measure(
 _last: dict[str, tuple[Dataset, Fold]] = {}
 
 
-def _corrupted(dataset: Dataset, noise: Corruption, level: float, seed: int) -> Fold:
+def corrupted(dataset: Dataset, noise: Corruption, level: float, seed: int) -> Fold:
+    """Return 60/20/20 of the queries, the first corrupted (by clicks also the second)."""
     asked = described((noise, level, seed))
     if asked not in _last or _last[asked][0] is not dataset:
         train, valid, test = dataset.split(SHARES, seed)

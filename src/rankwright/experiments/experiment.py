@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from rankwright import __version__
-from rankwright.data.writing import make_folder, write_text
+from rankwright.comparison.keys import key
+from rankwright.comparison.store import Store, open_store
+from rankwright.data.writing import make_folder
 from rankwright.experiments.findings import Findings
 
 Scale = Literal["quick", "full"]
@@ -62,6 +62,7 @@ class Context:
     data: Path | None = None
     cache: Path | None = None
     tell: Callable[[str, int, int], Any] = field(default=lambda what, done, total: None)
+    _store: Store | None = field(default=None, init=False, repr=False)
 
     @property
     def quick(self) -> bool:
@@ -72,21 +73,33 @@ class Context:
         """Return what belongs to the scale."""
         return quick if self.quick else full
 
-    def once(self, key: dict[str, Any], compute: Callable[..., Any], *args: Any) -> Any:
-        """Return ``compute(*args)``, from the cache if it was computed before.
+    @contextlib.contextmanager
+    def remembering(self) -> Iterator[Store]:
+        """Open the store of finished pieces, unless it is open."""
+        if self._store is not None:
+            yield self._store
+            return
+        if self.cache is not None:
+            make_folder(self.cache)
+        with open_store(None if self.cache is None else self.cache / "pieces.jsonl") as store:
+            self._store = store
+            try:
+                yield store
+            finally:
+                self._store = None
 
-        ``key`` must name everything that the value depends on; the value must be JSON.
+    def once(self, what: dict[str, Any], compute: Callable[..., Any], *args: Any) -> Any:
+        """Return ``compute(*args)``, from the store if it was computed before.
+
+        ``what`` must name everything that the value depends on; the value must be JSON.
         """
-        if self.cache is None:
-            return compute(*args)
-        text = json.dumps({"library": __version__, **key}, sort_keys=True)
-        path = self.cache / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
-        if path.exists():
-            return json.loads(path.read_text(encoding="utf-8"))["value"]
-        value = compute(*args)
-        make_folder(self.cache)
-        write_text(path, json.dumps({"key": text, "value": value}))
-        return value
+        with self.remembering() as store:
+            name = key(what="piece", piece=what)
+            found = store.find(name)
+            if found is None:
+                store.add(name, {"value": compute(*args)})
+                found = store.results[name]
+            return found["value"]
 
     def each(self, what: str, items: Iterable[T]) -> Iterator[T]:
         """Go through pieces of work and tell of them."""

@@ -55,7 +55,8 @@ def reproduce(
     for experiment in experiments:
         begin = time.perf_counter()
         context.tell(f"{experiment.source}: {experiment.title}", 0, 1)
-        result = experiment.run(context)
+        with context.remembering():
+            result = experiment.run(context)
         finished = Finished(experiment, result, time.perf_counter() - begin)
         if out is not None and result is not None:
             write(finished, context, out)

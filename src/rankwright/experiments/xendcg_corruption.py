@@ -2,66 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rankwright.data.click_models import Cascade
-from rankwright.data.clicks import simulate_clicks
-from rankwright.data.dataset import Dataset
-from rankwright.data.noise import augment, label_noise_up_to, perturb_labels
+from rankwright.comparison.entries import Entry
+from rankwright.comparison.noise_study import corrupted
+from rankwright.comparison.trial import run_trial
+from rankwright.data.click_models import CLICKS, Cascade
+from rankwright.data.corruptions import Augmentation, Clicks, Corruption, LabelNoise
+from rankwright.data.noise import label_noise_up_to
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.findings import (
-    Curve,
-    Figure,
-    Findings,
-    Panel,
-    Row,
-    difference_row,
-)
-from rankwright.experiments.xendcg_trials import (
-    LOSSES,
-    Source,
-    describe,
-    model,
-    per_query,
-    sources,
-)
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, difference_row
+from rankwright.experiments.xendcg_trials import LOSSES, Source, describe, model, sources
 
-Corruption = Callable[[Dataset, Dataset, float, int], tuple[Dataset, Dataset]]
+PAIR = ("XE-NDCG MART", "lambdaMART")
 LEVELS = {
     "augmentation": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-    "label perturbation": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-    "click noise": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
+    "label perturbation": LabelNoise.levels,
+    "click noise": Clicks.levels,
 }
-CLICKS = (0.05, 0.3, 0.5, 0.7, 0.95)
-PAIR = ("XE-NDCG MART", "lambdaMART")
 
 
-def _augmented(train: Dataset, valid: Dataset, level: float, seed: int) -> tuple[Dataset, Dataset]:
-    return augment(train, level, seed), valid
-
-
-def _perturbed(train: Dataset, valid: Dataset, level: float, seed: int) -> tuple[Dataset, Dataset]:
-    return perturb_labels(train, level, label_noise_up_to(float(train.y.max())), seed), valid
-
-
-def _clicked(train: Dataset, valid: Dataset, level: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Section 5.5: impressions in place of judgements, also for validation."""
-    top = int(max(train.y.max(), valid.y.max()))
-    users = Cascade((level, *CLICKS[1 : top + 1]))
-    made = (
-        simulate_clicks(part, users, random_state=seed).impressions() for part in (train, valid)
-    )
-    return next(made), next(made)
-
-
-CORRUPTIONS: dict[str, Corruption] = {
-    "augmentation": _augmented,
-    "label perturbation": _perturbed,
-    "click noise": _clicked,
-}
+def _corruption(kind: str, highest: float) -> Corruption:
+    """Return what happens to the training part; clicks also replace the validation labels."""
+    if kind == "augmentation":
+        return Augmentation()
+    if kind == "label perturbation":
+        return LabelNoise(label_noise_up_to(highest))
+    return Clicks(Cascade(CLICKS[: int(highest) + 1]))
 
 
 def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Findings:
@@ -114,18 +83,14 @@ def _sweep(
 
 
 def _trial(context: Context, source: Source, kind: str, level: float, seed: int) -> dict[str, Any]:
-    train, valid, test = source.split(seed)
-    train, valid = CORRUPTIONS[kind](train, valid, level, seed)
-    return {
-        name: float(
-            per_query(
-                model(context, source, LOSSES[name], seed).fit_dataset(train, valid=valid),
-                test,
-                "ndcg@5",
-            ).mean()
-        )
-        for name in PAIR
-    }
+    dataset = source.load()
+    fold = corrupted(dataset, _corruption(kind, float(dataset.y.max())), level, seed)
+    found = {}
+    for name in PAIR:
+        loss = LOSSES[name]
+        entry = Entry(loss, model(context, source, loss, seed))
+        found[name] = run_trial(entry, {}, fold, "ndcg@5", on="test").value
+    return found
 
 
 FIGURE2 = Experiment(

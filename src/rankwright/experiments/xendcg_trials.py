@@ -41,9 +41,10 @@ class Source:
 
     def split(self, seed: int) -> tuple[Dataset, ...]:
         """Return training, validation and test queries, 60/20/20 as in section 5.2."""
-        return tuple(self._load().split((0.6, 0.2, 0.2), random_state=seed))
+        return tuple(self.load().split((0.6, 0.2, 0.2), random_state=seed))
 
-    def _load(self) -> Dataset:
+    def load(self) -> Dataset:
+        """Return all queries."""
         if not self.folders:
             return make_mslr_like(self.n_queries, mean_docs=self.mean_docs, n_features=40)
         return read_folds(self.folders[0])[0].joined()
