@@ -103,6 +103,16 @@ def test_only_csv_goes_to_spreadsheets(data: Path, run: Cli, tmp_path: Path) -> 
     assert (tmp_path / "safe.csv").read_text().splitlines()[1] == '1,"\'=1+1",2'
 
 
+def test_query_ids_in_tables_for_spreadsheets(data: Path, run: Cli, tmp_path: Path) -> None:
+    text = data.read_text(encoding="utf-8").replace("qid:", "qid:=1+")
+    (tmp_path / "ids.txt").write_text(text, encoding="utf-8")
+    for option, begin in (([], "split,=1+"), (["--spreadsheet-safe"], "split,'=1+")):
+        words = ["compare", "ids.txt", "--models", "best-feature,random", "-j", 1, "-o", "out"]
+        assert run(*words, *option)[0] == 0
+        lines = (tmp_path / "out/per_query.csv").read_text(encoding="utf-8").splitlines()
+        assert all(line.startswith(begin) for line in lines[1:])
+
+
 # ---- standard output ----
 
 

@@ -27,7 +27,7 @@ from tests.soak.power import differing
 from tests.soak.report import Report
 
 COUNT = 1000
-_LOG = ".log"  # of a command, in its folder
+_KILLED, _LAST = ".killed.log", ".last.log"  # what was told, in the folder of a command
 _MOST_SECONDS = 60.0
 
 
@@ -43,7 +43,7 @@ def import_all() -> None:
         import_module(name)
 
 
-def in_child(folder: Path, act: Callable[[], None]) -> int:
+def in_child(folder: Path, act: Callable[[], None], log_name: str) -> int:
     """Do something in a forked process; return its id."""
     child = os.fork()
     if child:
@@ -51,7 +51,7 @@ def in_child(folder: Path, act: Callable[[], None]) -> int:
     code = 1
     try:
         os.chdir(folder)
-        log = os.open(_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        log = os.open(log_name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -67,21 +67,21 @@ def in_child(folder: Path, act: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def start(words: str, folder: Path) -> int:
+def start(words: str, folder: Path, log_name: str) -> int:
     """Start a command; return its process id."""
     sys.argv = ["rankwright", *words.split()]
-    return in_child(folder, rankwright.cli.main)
+    return in_child(folder, rankwright.cli.main, log_name)
 
 
 def finish(words: str, folder: Path) -> str:
     """Run a command to its end; return what went wrong, or nothing."""
     end = time.monotonic() + _MOST_SECONDS
     while True:
-        (folder / _LOG).unlink(missing_ok=True)
-        _, status = os.waitpid(start(words, folder), 0)
+        (folder / _LAST).unlink(missing_ok=True)
+        _, status = os.waitpid(start(words, folder, _LAST), 0)
         if os.waitstatus_to_exitcode(status) == 0:
             return ""
-        told = (folder / _LOG).read_text(encoding="utf-8")
+        told = (folder / _LAST).read_text(encoding="utf-8")
         # Workers of the one that was killed may finish what they are at.
         if "are still using" not in told or time.monotonic() > end:
             return told
@@ -110,7 +110,7 @@ class Kills:
             folder = Path(place) / "folder"
             shutil.copytree(self.prepared, folder)
             for _ in range(chance.randint(1, 3)):
-                process = start(self.command.words, folder)
+                process = start(self.command.words, folder, _KILLED)
                 time.sleep(chance.random() * self.seconds)
                 os.kill(process, signal.SIGKILL)
                 _, status = os.waitpid(process, 0)
@@ -121,8 +121,9 @@ class Kills:
             elif differs := differing(self.command.result(folder), self.result):
                 wrong.append(f"run again, it ends otherwise: {differs}")
             wrong += [f"run again, it leaves {path}" for path in folder.rglob(".*.part")]
-            if "Traceback" in (told := (folder / _LOG).read_text(encoding="utf-8")):
-                wrong.append(told)
+            for log in (_KILLED, _LAST):  # also of workers that were left alone
+                if "Traceback" in (told := (folder / log).read_text(encoding="utf-8")):
+                    wrong.append(told)
         return hits, wrong
 
     def _half_done(self, folder: Path) -> list[str]:
@@ -140,7 +141,7 @@ def soak(count: int, seed: int) -> Report:
     report = Report()
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as place:
-        os.waitpid(in_child(Path(place), lambda: prepare(Path(place))), 0)
+        os.waitpid(in_child(Path(place), lambda: prepare(Path(place)), _LAST), 0)
         commands = COMMANDS | WITH_PROCESSES
         kills: dict[str, Kills] = {}
         for name in itertools.cycle(commands):

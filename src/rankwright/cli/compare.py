@@ -23,6 +23,7 @@ from rankwright.cli.terminal import (
     Label,
     Processes,
     Qid,
+    SpreadsheetSafe,
     doing,
     plain_warnings,
     print_table,
@@ -75,6 +76,7 @@ def compare(
     qid: Qid = "qid",
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     jobs: Processes = None,
 ) -> None:
     """Fit rankers side by side, and say which is best and whether that is certain.
@@ -110,7 +112,7 @@ def compare(
         _study_noise(result, entries, what, out, seed, jobs)
     result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
     with doing("Writing tables"):
-        result.write(out)
+        result.write(out, spreadsheet_safe=spreadsheet_safe)
     report = _write_report(result, Path(out) / _REPORT)
     _print(result, as_json, as_csv)
     typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)

@@ -283,13 +283,16 @@ class Comparison:
         """Return the significance tests as CSV."""
         return tables.pairs_csv(self)
 
-    def per_query_csv(self) -> str:
-        """Return each metric of each model by query as CSV."""
-        return tables.per_query_csv(self)
+    def per_query_csv(self, *, spreadsheet_safe: bool = False) -> str:
+        """Return each metric of each model by query as CSV.
 
-    def write(self, folder: PathLike) -> list[Path]:
+        With ``spreadsheet_safe``, ids that a spreadsheet would run as formulas get an apostrophe.
+        """
+        return tables.per_query_csv(self, spreadsheet_safe=spreadsheet_safe)
+
+    def write(self, folder: PathLike, *, spreadsheet_safe: bool = False) -> list[Path]:
         """Write the tables into a folder; return the files."""
-        return tables.write(self, folder)
+        return tables.write(self, folder, spreadsheet_safe=spreadsheet_safe)
 
 
 def _standing(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwright.data.files import PathLike
+from rankwright.data.spreadsheets import as_cell
 from rankwright.data.writing import make_folder, write_text
 
 if TYPE_CHECKING:
@@ -82,8 +83,11 @@ def pairs_csv(comparison: Comparison) -> str:
     return csv_text([list(rows[0]), *(list(row.values()) for row in rows)])
 
 
-def per_query_csv(comparison: Comparison) -> str:
-    """Return each metric of each model by query as CSV."""
+def per_query_csv(comparison: Comparison, *, spreadsheet_safe: bool = False) -> str:
+    """Return each metric of each model by query as CSV.
+
+    With ``spreadsheet_safe``, ids that a spreadsheet would take for formulas get an apostrophe.
+    """
     names = [s.name for s in comparison.standings]
     rows: list[list[Any]] = [["fold", "qid", "metric", *names]]
     position = 0
@@ -93,11 +97,15 @@ def per_query_csv(comparison: Comparison) -> str:
                 values = [s.per_query[m][position + q] for s in comparison.standings]
                 rows.append([fold.name, qid, m, *("" if np.isnan(v) else v for v in values)])
         position += fold.test.n_queries
+    if spreadsheet_safe:
+        rows = [[as_cell(value) for value in row] for row in rows]
     return csv_text(rows)
 
 
-def write(comparison: Comparison, folder: PathLike) -> list[Path]:
-    """Write the tables into a folder; return the files."""
+def write(
+    comparison: Comparison, folder: PathLike, *, spreadsheet_safe: bool = False
+) -> list[Path]:
+    """Write the tables into a folder; return the files. See :func:`per_query_csv`."""
     place = Path(folder)
     make_folder(place)
     files = {
@@ -105,7 +113,7 @@ def write(comparison: Comparison, folder: PathLike) -> list[Path]:
         "models.csv": models_csv(comparison),
         "timings.csv": timings_csv(comparison),
         "pairs.csv": pairs_csv(comparison),
-        "per_query.csv": per_query_csv(comparison),
+        "per_query.csv": per_query_csv(comparison, spreadsheet_safe=spreadsheet_safe),
         "comparison.json": json.dumps(comparison.to_dict(), indent=1) + "\n",
     }
     files |= {f"noise-{study.corruption.name}.csv": study.to_csv() for study in comparison.noise}
