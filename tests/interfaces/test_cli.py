@@ -22,6 +22,7 @@ from rankwright import cli
 from rankwright.data import make_mslr_like
 from rankwright.evaluation.measure import DEFAULT_METRICS
 from tests.interfaces.conftest import Cli
+from tests.signals import started
 
 GOOD = "1 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n2 qid:2 1:1 2:2\n0 qid:2 1:2 2:1\n"
 
@@ -236,13 +237,9 @@ main()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_ctrl_c_is_no_traceback(files: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WAITING, "convert", "-", "out.csv"],
-        cwd=files,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    words = ["convert", "-", "out.csv"]
+    with started(
+        [sys.executable, "-c", WAITING, *words], cwd=files, stdin=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

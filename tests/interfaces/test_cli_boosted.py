@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import rankwright as rw
 from rankwright.cli import progress
 from rankwright.trees import BoostingProgress
 from tests.interfaces.conftest import Cli
+from tests.signals import default_handlers, started
 
 BOOSTED = ("--model", "boosted", "-p", "num_leaves=5")
 
@@ -87,10 +89,9 @@ def test_bad_parameters_are_one_line(files: Path, tmp_path: Path, run: Cli) -> N
 # --- interrupts --------------------------------------------------------------------------------
 
 
-def start(files: Path, out: Path, *words: str, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "rankwright", "train", str(files / "train.txt")]
-    command += ["-o", str(out), *BOOSTED, "--valid", str(files / "valid.txt"), *words]
-    return subprocess.Popen(command, text=True, **options)
+def command(files: Path, out: Path, *words: str) -> list[Any]:
+    train = [sys.executable, "-m", "rankwright", "train", files / "train.txt", "-o", out]
+    return [*train, *BOOSTED, "--valid", files / "valid.txt", *words]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -98,18 +99,17 @@ def test_an_interrupt_keeps_the_best_model(
     files: Path, tmp_path: Path, number: int, code: int
 ) -> None:
     endless = ("-p", "n_estimators=1000000", "-p", "early_stopping_rounds=1000000", "--json")
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = start(files, tmp_path / "m.rw", *endless, **pipes)
-    assert process.stderr is not None
-    line = process.stderr.readline()  # it has trees now
-    assert re.match(
-        r"tree \d+ of 1000000, ndcg@10 \S+ \(train\), \S+ \(valid\), "
-        r"best \S+ at \d+, \d+:\d\d left",
-        line,
-    )
-    assert not (tmp_path / "m.rw").exists()
-    process.send_signal(number)
-    out, _ = process.communicate(timeout=60)
+    with started(command(files, tmp_path / "m.rw", *endless)) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()  # it has trees now
+        assert re.match(
+            r"tree \d+ of 1000000, ndcg@10 \S+ \(train\), \S+ \(valid\), "
+            r"best \S+ at \d+, \d+:\d\d left",
+            line,
+        )
+        assert not (tmp_path / "m.rw").exists()
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == code
     facts = json.loads(out)
     assert facts["stop"] == "interrupted"
@@ -121,6 +121,38 @@ def test_an_interrupt_keeps_the_best_model(
     assert [path.name for path in tmp_path.iterdir()] == ["m.rw"]
 
 
+def test_in_the_background_of_a_shell_an_interrupt_is_not_for_it(
+    files: Path, tmp_path: Path
+) -> None:
+    words = ("-p", "n_estimators=1000000", "-p", "early_stopping_rounds=1000000")
+    with started(command(files, tmp_path / "m.rw", *words), background=True) as process:
+        assert process.stderr is not None
+        process.stderr.readline()  # it has trees now
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline().startswith("tree ")  # and goes on
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert rw.load(tmp_path / "m.rw").stop_ == "interrupted"
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    with default_handlers():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with progress.interruptible() as interrupt:
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is interrupt
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.fixture
+def in_the_foreground() -> Iterator[None]:
+    with default_handlers():
+        yield
+
+
+@pytest.mark.usefixtures("in_the_foreground")
 def test_a_second_interrupt_ends_at_once() -> None:
     with progress.interruptible() as interrupt:
         interrupt.may_wait = True
@@ -139,21 +171,22 @@ def test_a_second_interrupt_ends_at_once() -> None:
 def test_a_live_bar_on_a_terminal(files: Path, tmp_path: Path) -> None:
     controller, terminal = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    process = start(files, tmp_path / "m.rw", stdout=subprocess.DEVNULL, stderr=terminal, env=env)
-    os.close(terminal)
-    seen = b""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if not select.select([controller], [], [], 1)[0]:
-            continue
-        try:
-            part = os.read(controller, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        seen += part
-    assert process.wait(timeout=60) == 0
+    streams: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": terminal, "env": env}
+    with started(command(files, tmp_path / "m.rw"), **streams) as process:
+        os.close(terminal)
+        seen = b""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if not select.select([controller], [], [], 1)[0]:
+                continue
+            try:
+                part = os.read(controller, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            seen += part
+        assert process.wait(timeout=60) == 0
     os.close(controller)
     text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", seen).decode()
     assert re.search(r"tree \d+ of 100, ndcg@10 0\.\d+ \(train\), 0\.\d+ \(valid\), best", text)

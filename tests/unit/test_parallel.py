@@ -16,6 +16,7 @@ import pytest
 import rankwright as rw
 from rankwright.data import Groups, make_mslr_like
 from rankwright.metrics import METRICS, parse, per_query_of_all
+from tests.signals import started
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -196,9 +197,7 @@ print("usable")
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_stops_a_long_kernel(n_jobs: int) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, str(n_jobs)], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with started([sys.executable, "-c", INTERRUPTED, n_jobs], stderr=None) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.5)

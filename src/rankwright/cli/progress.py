@@ -45,10 +45,16 @@ class Interrupt:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Handle the signals while something is being fitted."""
+    """Handle the signals while something is being fitted.
+
+    What whoever started the process chose to ignore, as a shell does with SIGINT for what runs in
+    its background, stays ignored.
+    """
     interrupt = Interrupt()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {n: handler for n, handler in found.items() if handler not in (signal.SIG_IGN, None)}
+    for number in before:
+        signal.signal(number, interrupt)
     try:
         yield interrupt
     finally:
