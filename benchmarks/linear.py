@@ -250,7 +250,7 @@ class Problem:
     def objective(self) -> Any:
         """Return the objective on standardised features; sparse ones are taken as they are."""
         from rankwright.linear.scaling import standard_deviations
-        from rankwright.losses import XENDCG, Domination, ListNet
+        from rankwright.losses import XENDCG, Domination, ListNet, Loss
         from rankwright.penalties import ElasticNet
         from rankwright.solvers import Objective, Share
 
@@ -258,7 +258,11 @@ class Problem:
         X = data.X
         if not sp.issparse(X):
             X = X * (1 / standard_deviations(X)).astype(X.dtype)
-        losses = {"listnet": ListNet(), "xendcg": XENDCG(gamma=0.5), "domination": Domination()}
+        losses: dict[str, Loss] = {
+            "listnet": ListNet(),
+            "xendcg": XENDCG(gamma=0.5),
+            "domination": Domination(),
+        }
         loss, threads = losses[self.loss], harness.THREADS
         share = Share(X, data.y, data.groups, threads)
         objective = Objective([share], loss, ElasticNet())

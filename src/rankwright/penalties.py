@@ -78,6 +78,7 @@ class ElasticNet:
 
     def argmin(self, z: Floats, mu: float) -> Floats:
         r"""Return the minimiser over w of :math:`\Omega(w) + \tfrac{\mu}{2} |w|^2 - z \cdot w`."""
+        # A soft threshold: within a_1 of 0 the kink holds the weight at 0 exactly.
         shrunk = np.sign(z) * np.maximum(np.abs(z) - self.l1, 0)
         return np.asarray(shrunk / (self.l2 + mu), dtype=np.float64)
 
@@ -95,6 +96,7 @@ class ElasticNet:
     def conjugate(self, gradient: Floats) -> tuple[float, float]:
         r"""Return the largest :math:`c \le 1` with a finite :math:`\Omega^*(-c g)`, and that."""
         steepest = float(np.abs(gradient).max(initial=0.0))
+        # Without a_2 the conjugate is 0 on a box, and infinite outside.
         if self.l2 == 0:
             return (1.0 if steepest <= self.l1 else self.l1 / steepest), 0.0
         excess = np.maximum(np.abs(gradient) - self.l1, 0.0)

@@ -114,6 +114,15 @@ def test_topics_without_documents() -> None:
     assert rankers.coef_[:, [0]].nnz > 0
 
 
+@pytest.mark.parametrize("n_tuned", [None, 2])
+def test_topics_without_documents_have_nothing_to_choose_by(n_tuned: int | None) -> None:
+    X, Y = make_topics()
+    rankers = TopicRankers(grid={"alpha": [0.3, 0.03]}, n_tuned=n_tuned).fit(X, 0 * Y)
+    assert [choice["alpha"] for choice in rankers.choices_] == [0.3] * 3
+    assert np.isnan(rankers.validation_).all()
+    assert rankers.coef_.nnz == 0
+
+
 def test_saved_together(tmp_path: Any) -> None:
     X, Y = make_topics()
     rankers = TopicRankers(grid={"alpha": [0.1, 0.01]}).fit(X, Y, ["oil", "wheat", "gold"])

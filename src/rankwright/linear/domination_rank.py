@@ -170,6 +170,7 @@ class DominationRank(LinearModel):
             return data
         layer = self.loss_for(data.y).layer(data.y)
         rows = keep_negatives(layer, data.groups, self.negatives, self.random_state)
+        # Rows keep their order, so that what is left of a query is still one range.
         query = data.groups.query_of_rows()[rows]
         indptr = np.searchsorted(query, np.arange(data.groups.n_queries + 1))
         groups = Groups(indptr, data.groups.ids)
@@ -216,7 +217,7 @@ class DominationRank(LinearModel):
     def check_params(self) -> None:
         """Raise for a penalty, a margin or layers that cannot be."""
         super().check_params()
-        self.loss_for(np.zeros(1))
+        self.loss_for(np.zeros(1))  # margins by layers are checked against the labels in fit
 
     def summary(self) -> dict[str, Any]:
         """Return what the solver says, and the strongest of the features that were selected."""
@@ -235,7 +236,9 @@ def layer_cuts(y: Floats, n_layers: int) -> tuple[float, ...]:
         raise ValueError(f"layers must be at least 2, or cut points, but is {n_layers!r}.")
     positive = y[y > 0]
     if len(positive) == 0:
+        # The smallest number above 0: whatever comes later is told from nothing.
         return (math.nextafter(0.0, 1.0),)
+    # Equal quantiles make fewer layers than asked for, never an empty one.
     shares = np.arange(1, n_layers - 1) / (n_layers - 1)
     cuts = np.append(positive.min(), np.quantile(positive, shares))
     return tuple(np.unique(cuts).tolist())
@@ -255,6 +258,7 @@ def keep_negatives(layer: Floats, groups: Groups, share: float, seed: int) -> In
     negative = np.flatnonzero(layer == lowest[query])
     position = groups.positions()[negative]
     drawn = mix(combine(seed, groups.keys)[query[negative]] ^ mix(position))
+    # By query, and within it by chance; those beyond the quota of their query go.
     order = np.lexsort((drawn, query[negative]))
     sizes = np.bincount(query[negative], minlength=groups.n_queries)
     rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -68,6 +68,7 @@ def choose_alpha(
         What to do best by; the smallest mean wins if lower is better.
     """
     tried = np.sort(np.asarray(10 ** np.arange(0, -5.5, -0.5) if alphas is None else alphas))[::-1]
+    # Largest first, as paths are walked: argmax then prefers the larger of equals.
     n_folds = min(n_folds, dataset.n_queries)
     totals = np.zeros(len(tried))
     for train, valid in dataset.folds(n_folds, random_state):

@@ -180,7 +180,9 @@ class TopicRankers(Estimator):
         tried = self._map(lambda t: self._try(X, column(t), t, combinations), tuned.tolist())
         values = np.array(tried)  # larger is better; (topics, combinations)
         if self.n_tuned is not None:
-            best = int(np.nanargmax(np.append(np.nanmean(values, axis=0), -math.inf)))
+            # Topics without a relevant document have nothing to choose by. If all are so: the first.
+            telling = values[~np.isnan(values).all(axis=1)]
+            best = int(np.argmax(np.nanmean(telling, axis=0))) if len(telling) else 0
             self.choices_ = [dict(combinations[best]) for _ in range(n_topics)]
             choice = np.full(len(tuned), best)
         else:
@@ -200,6 +202,7 @@ class TopicRankers(Estimator):
         rows, others = np.flatnonzero(~left_out), np.flatnonzero(left_out)
         train_y, train_X = y[rows], X[rows]
         valid = Dataset(X[others], y[others], None)
+        # A topic's loss grows with the number of its relevant documents: so must the penalty.
         scale = _n_dominating(train_y)
         found = []
         for rest, path in itertools.groupby(combinations, _without_alpha):
@@ -302,6 +305,7 @@ def _left_out(y: Floats, share: float, seed: int, topic: int) -> Any:
     drawn = mix(key ^ mix(np.arange(len(y))))
     left_out = np.zeros(len(y), dtype=bool)
     for rows in (np.flatnonzero(y > 0), np.flatnonzero(y <= 0)):
+        # At least one is left out, and at least one is left.
         n = min(max(round(share * len(rows)), 1), max(len(rows) - 1, 0))
         left_out[rows[np.argsort(drawn[rows], kind="stable")[:n]]] = True
     return left_out

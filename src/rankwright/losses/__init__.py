@@ -1,7 +1,8 @@
 """Losses in score space, each with what it promises."""
 
+from rankwright.losses.directions import Directions
 from rankwright.losses.domination import Domination
-from rankwright.losses.lambdarank import Directions, LambdaRank
+from rankwright.losses.lambdarank import LambdaRank
 from rankwright.losses.loss import Bound, Loss
 from rankwright.losses.margins import LinearMargin, LogMargin
 from rankwright.losses.names import LOSSES, from_name

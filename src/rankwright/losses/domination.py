@@ -102,6 +102,7 @@ class Domination(Loss):
         metric = DominationError(ties="worst", empty=0.0)
 
         def lower(y: Floats, scores: Floats, groups: Groups) -> Floats:
+            # The metric is the share of dominators that are violated; the bound is their number.
             y = self.layer(y)
             share = metric.per_query(y, scores, groups)
             lowest = np.full(groups.n_queries, np.inf)

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_count
-from rankwright.losses.loss import check_query_data
+from rankwright.losses.directions import WithTerms
 from rankwright.metrics.dcg import DCG, check_gain_labels
 from rankwright.threads import n_threads
 
 
-class Directions(Protocol):
-    """What a tree learner can fit without a loss: directions and curvatures."""
-
-    def grad_and_hess(
-        self, scores: Floats, y: Floats, groups: Groups, draw: int = 0
-    ) -> tuple[Floats, Floats]:
-        """Return a gradient-like direction and a positive curvature for each document."""
-        ...
-
-
 @dataclass(frozen=True)
-class LambdaRank:
+class LambdaRank(WithTerms):
     r"""Pushes on pairs, weighted by how much swapping them would change NDCG.
 
     For each pair with :math:`y_i > y_j`, at least one of them among the first ``k`` ranks,
@@ -55,7 +44,7 @@ class LambdaRank:
     """
 
     sigma: float = 1.0
-    k: int = 30
+    k: int = 30  # LightGBM's default
     norm: bool = False
 
     name: ClassVar[str] = "lambdarank"
@@ -65,19 +54,6 @@ class LambdaRank:
         if not (math.isfinite(self.sigma) and self.sigma > 0):
             raise ValueError(f"sigma must be a positive number, but is {self.sigma!r}.")
         check_count("k", self.k)
-
-    def grad_and_hess(
-        self,
-        scores: ArrayLike,
-        y: ArrayLike,
-        groups: Groups | None = None,
-        draw: int = 0,
-        *,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Return directions and curvatures of all documents."""
-        labels, values, groups = check_query_data(scores, y, groups)
-        return self.prepare_terms(labels, groups, n_jobs=n_jobs).grad_and_hess(values)
 
     def prepare_terms(
         self, y: Floats, groups: Groups, *, n_jobs: int | None = None
@@ -93,6 +69,7 @@ class PreparedLambdaRank:
         check_gain_labels(y, "LambdaRank")
         self.directions, self.groups, self.threads = directions, groups, threads
         self.gains = np.exp2(y) - 1
+        # By the cutoff of the pairs too, as LightGBM has it.
         self.best = DCG(k=directions.k, ties="order").per_query(y, y, groups)
 
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:

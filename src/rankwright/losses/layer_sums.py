@@ -92,6 +92,7 @@ class LayerSums:
 
     def _pairs(self) -> Iterator[tuple[Ints, Ints, Floats | float]]:
         """Yield layers of one depth, those so many below them, and their margins."""
+        # All queries at once: there are few depths, and many queries.
         for depth in range(1, len(self.by_depth)):
             upper = self.by_depth[depth]
             for below in range(1, depth + 1):

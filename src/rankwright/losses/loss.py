@@ -123,6 +123,12 @@ def check_query_data(
     return labels, values, groups
 
 
+def by_query(function: Callable[[Floats], ArrayLike], y: Floats, groups: Groups) -> Floats:
+    """Return a user's function of each query's labels, as one array."""
+    parts = [np.atleast_1d(function(y[rows])) for rows in groups]
+    return np.concatenate(parts, dtype=np.float64) if parts else np.empty(0)
+
+
 def sum_by_query(values: Floats, groups: Groups) -> Floats:
     """Sum over the rows of each query."""
     sums = np.bincount(groups.query_of_rows(), weights=values, minlength=groups.n_queries)

@@ -58,10 +58,11 @@ class PreparedPairs:
 
     def __init__(self, y: Floats, groups: Groups, loss: _PairLoss, threads: int) -> None:
         self.layers = _kernels.Layers(y, groups.indptr, threads)
-        self.kernel = getattr(self.layers, loss.name)
+        self.kernel = getattr(self.layers, loss.name)  # a method of the same name
         self.threads = threads
         self.weights: Floats | None = None
         if loss.normalize == "pairs":
+            # A query without pairs has loss 0, whatever it is divided by.
             pairs = self.layers.pairs()
             self.weights = np.divide(1.0, pairs, out=np.zeros_like(pairs), where=pairs > 0)
             self.row_weights = np.repeat(self.weights, groups.sizes)

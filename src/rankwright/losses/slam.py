@@ -13,7 +13,7 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats
-from rankwright.losses.loss import Bound, Loss, sum_by_query
+from rankwright.losses.loss import Bound, Loss, by_query, sum_by_query
 from rankwright.metrics.binary import AP
 from rankwright.metrics.dcg import NDCG, check_gain_labels, discounts
 from rankwright.metrics.metric import Metric
@@ -112,11 +112,11 @@ class SLAM(Loss):
     def weights(self, y: Floats, groups: Groups) -> Floats:
         """Return :math:`v` of every document."""
         if callable(self.metric):
-            parts = [np.atleast_1d(self.metric(y[rows])) for rows in groups]
-            v = np.concatenate(parts, dtype=np.float64) if parts else np.empty(0)
+            v = by_query(self.metric, y, groups)
             if v.shape != y.shape or not np.isfinite(v).all() or (v < 0).any():
                 raise ValueError("metric must return one finite weight >= 0 for each label.")
             return v
+        # A best order; documents of equal labels keep theirs (S5).
         order = np.lexsort((-y, groups.query_of_rows()))
         sizes = groups.sizes
         rank = groups.positions() + 1
@@ -151,6 +151,7 @@ class SLAM(Loss):
             best = sum_by_query(v, groups)
         else:
             best = sum_by_query(gain * d, groups)
+            # What a document loses at most is its place to the last one's, for the lowest gain.
             last = np.maximum(groups.indptr[1:] - 1, 0)
             v = (gain - np.repeat(gain[last], groups.sizes)) * (d - discount[m - 1])
         z = np.repeat(best, groups.sizes)

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.streams import stream_keys, uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses.cross_entropy import Newton, PreparedSoftmax, cross_entropy
-from rankwright.losses.loss import Bound, Loss, check_query_data
+from rankwright.losses.directions import WithTerms
+from rankwright.losses.loss import Bound, Loss, by_query
 from rankwright.metrics.dcg import DCG, NDCG, check_gain_labels
 from rankwright.threads import n_threads
 
 
 @dataclass(frozen=True)
-class ListNet(Loss):
+class ListNet(WithTerms, Loss):
     r"""Cross entropy of the softmax of the labels and the softmax of the scores.
 
     .. math::
@@ -69,22 +69,9 @@ class ListNet(Loss):
         """Do the same, with weights of the documents; no draw changes the targets."""
         return self.prepare(y, groups, n_jobs=n_jobs).weighted(doc_weights)
 
-    def grad_and_hess(
-        self,
-        scores: ArrayLike,
-        y: ArrayLike,
-        groups: Groups | None = None,
-        draw: int = 0,
-        *,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats]:
-        r"""Return :math:`\rho - \phi` and :math:`\rho (1 - \rho)`."""
-        labels, values, groups = check_query_data(scores, y, groups)
-        return self.prepare(labels, groups, n_jobs=n_jobs).grad_and_hess(values)
-
 
 @dataclass(frozen=True)
-class XENDCG(Loss):
+class XENDCG(WithTerms, Loss):
     r"""Cross entropy that bounds NDCG.
 
     .. math::
@@ -172,6 +159,7 @@ class XENDCG(Loss):
             _, total = self._targets(np.exp2(y), y, groups, 0, 1)
             best = _ideal_dcg(y, groups)
             ndcg = metric.per_query(y, scores, groups)
+            # A gamma below 1 gives irrelevant documents a share of the target (X1).
             slack = 0.0 if self.gamma == 1 else 1.0
             with np.errstate(divide="ignore", invalid="ignore"):
                 value = np.log(total / best) - np.log(ndcg + slack / best)
@@ -189,8 +177,7 @@ class XENDCG(Loss):
     def draw_gamma(self, y: Floats, groups: Groups, draw: int = 0) -> Floats:
         r"""Return :math:`\gamma` of every document."""
         if callable(self.gamma):
-            parts = [np.atleast_1d(self.gamma(y[rows])) for rows in groups]
-            gamma = np.concatenate(parts, dtype=np.float64) if parts else np.empty(0)
+            gamma = by_query(self.gamma, y, groups)
             if gamma.shape != y.shape or not ((gamma >= 0) & (gamma <= 1)).all():
                 raise ValueError("gamma must return one number from 0 to 1 for each label.")
             return gamma
@@ -202,7 +189,7 @@ class XENDCG(Loss):
         self, powers: Floats, y: Floats, groups: Groups, draw: int, threads: int
     ) -> tuple[Floats, Floats]:
         """Return phi, and its normaliser S by query; ``powers`` are 2^y."""
-        drawn = self.gamma == "random"
+        drawn = self.gamma == "random"  # then the kernel draws, from keys: no array of numbers
         gamma = np.empty(0) if drawn else self.draw_gamma(y, groups)
         keys = stream_keys(groups, self.random_state, draw)
         return _kernels.xendcg_targets(powers, gamma, keys, groups.indptr, threads)
@@ -224,19 +211,6 @@ class XENDCG(Loss):
         """Do once what no draw changes; with weights of the documents."""
         return PreparedXENDCG(self, y, groups, n_threads(n_jobs), doc_weights)
 
-    def grad_and_hess(
-        self,
-        scores: ArrayLike,
-        y: ArrayLike,
-        groups: Groups | None = None,
-        draw: int = 0,
-        *,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Return the pair that a tree learner fits; ``draw`` numbers the boosting iteration."""
-        labels, values, groups = check_query_data(scores, y, groups)
-        return self.prepare(labels, groups, draw=draw, n_jobs=n_jobs).grad_and_hess(values)
-
 
 class PreparedXENDCG:
     """XE-NDCG on given labels, for any draw of gamma."""
@@ -251,10 +225,12 @@ class PreparedXENDCG:
     ) -> None:
         check_gain_labels(y, "XENDCG")
         self.loss, self.y, self.groups, self.threads = loss, y, groups, threads
+        # Trees ask for a draw in each iteration: 2^y is the dear part of the targets.
         self.powers, self.doc_weights = np.exp2(y), doc_weights
         self.weights = np.ones(groups.n_queries)
         if loss.normalize == "ideal_dcg":
             best = _ideal_dcg(y, groups)
+            # Without a relevant document, 1/Z is 0: the query has nothing to bound.
             self.weights = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
         self._fixed: PreparedSoftmax | None = None
 

@@ -13,7 +13,20 @@ from rankwright.solvers.objective import Objective
 from rankwright.solvers.shares import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
-_MOST_PLANES = 300
+# The dual takes the eigenvalues of a matrix of this size in each iteration, tens of milliseconds.
+# When there are more planes, half of them and the newest stay.
+_MOST_PLANES, _NEWEST = 300, 20
+# Accuracy of the model's minimum: a share of what the gap must become, or of what it is. Its errors
+# then stay invisible in both.
+_OF_ENOUGH, _OF_GAP = 0.1, 0.02
+# A step that gains this share of what the model promised shows that it can be trusted farther:
+# half the proximal weight. One that gains nothing: half as much again, by smaller steps since the
+# new planes mend the model too.
+_SERIOUS, _LOOSER, _TIGHTER = 0.3, 0.5, 1.5
+# Where the second plane is taken: this share of the way from the best point to the trial.
+_BEYOND = 0.1
+# Evaluations between best point and trial: golden section leaves 0.618^6, a twentieth, of the way.
+_SECTIONS = 6
 
 
 def bundle(
@@ -67,36 +80,37 @@ def bundle(
     stop, gap, certified, n_iter = "max_iter", math.inf, math.inf, 0
     while n_iter < max_iter:
         # The model's minimum need not be known better than what it is needed for.
-        trial, lower = model.minimise(max(0.1 * enough, 0.02 * min(gap, best_value)), model.mu)
+        accuracy = max(_OF_ENOUGH * enough, _OF_GAP * min(gap, best_value))
+        trial, lower = model.minimise(accuracy, model.mu)
         gap = best_value - lower
         if gap <= enough:
-            if penalty.convexity == 0:
-                if model.excess(best_value) <= enough:
-                    stop = "converged"
-                    break
-                model.loosen(0.1)  # it is the proximal term that promises so little
-            else:
+            if penalty.convexity > 0:
                 # Without the proximal term the model bounds the objective everywhere.
-                trial, lower = model.minimise(0.1 * enough, 0.0)
-                certified = best_value - lower
-                if certified <= enough:
-                    stop = "converged"
-                    break
+                trial, lower = model.minimise(_OF_ENOUGH * enough, 0.0)
+                excess = certified = best_value - lower
+            else:
+                excess = model.excess(best_value)
+            if excess <= enough:
+                stop = "converged"
+                break
+            if penalty.convexity == 0:
+                model.scale_mu(0.1)  # it is the proximal term that promises so little
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
         if value < best_value:
-            if value < best_value - 0.3 * gap:
-                model.loosen(0.5)  # what the model promises, it keeps
+            if value < best_value - _SERIOUS * gap:
+                model.scale_mu(_LOOSER)
             best, best_value = best + t * (trial - best), value
             best_scores = best_scores + t * (scores - best_scores)
             model.keep_near(best, None)
         else:
-            model.tighten()
+            model.scale_mu(_TIGHTER)
         history.append(best_value)
         # A plane a little beyond the best point tells more than one at a distant trial.
-        point, at = 0.1 * trial + 0.9 * best, 0.1 * scores + 0.9 * best_scores
-        for w, s in ((point, at), (trial, scores)):
+        near = _BEYOND * trial + (1 - _BEYOND) * best
+        near_scores = _BEYOND * scores + (1 - _BEYOND) * best_scores
+        for w, s in ((near, near_scores), (trial, scores)):
             loss, slope = objective.loss_and_slope(s)
             model.add(objective.gradient(slope), loss, w)
         if callback:
@@ -122,7 +136,7 @@ def _between(
     low, high = 0.0, 1.0
     a, b = high - golden * (high - low), low + golden * (high - low)
     at_a, at_b, at_one = value(a), value(b), value(1.0)
-    for _ in range(6):
+    for _ in range(_SECTIONS):
         if at_a <= at_b:
             high, b, at_b = b, a, at_a
             a = high - golden * (high - low)
@@ -158,8 +172,9 @@ class _Model:
         self.weights = np.append(self.weights, 1.0 if len(self.weights) == 0 else 0.0)
         if len(self.planes) > _MOST_PLANES:
             # The planes that hold nothing go first; the newest stay.
-            keep = np.sort(np.argsort(-self.weights[:-20], kind="stable")[: _MOST_PLANES // 2])
-            keep = np.append(keep, np.arange(len(self.weights) - 20, len(self.weights)))
+            n = len(self.weights)
+            heaviest = np.argsort(-self.weights[:-_NEWEST], kind="stable")[: _MOST_PLANES // 2]
+            keep = np.append(np.sort(heaviest), np.arange(n - _NEWEST, n))
             self.planes = [self.planes[i] for i in keep]
             self.offsets = [self.offsets[i] for i in keep]
             self.weights = self.weights[keep] / self.weights[keep].sum()
@@ -170,12 +185,8 @@ class _Model:
         if mu is not None:
             self.mu = mu
 
-    def tighten(self) -> None:
-        """Trust the model less far from the centre."""
-        self.mu *= 1.5
-
-    def loosen(self, factor: float) -> None:
-        """Trust the model farther from the centre."""
+    def scale_mu(self, factor: float) -> None:
+        """Trust the model farther from the centre, or with a factor above 1 less far."""
         self.mu *= factor
 
     def excess(self, value: float) -> float:

@@ -55,4 +55,5 @@ def _kernel(spec: DescentSpec, X: Matrix, step: Step) -> _kernels.Descent:
         columns = sp.csc_array(X)
         columns.sum_duplicates()  # and sorts the rows of each column
         return _kernels.sparse_descent(spec, columns.data, columns.indices, columns.indptr, step)
+    # A column at a time: by columns in memory.
     return _kernels.dense_descent(spec, np.ascontiguousarray(X.T), step)

@@ -99,7 +99,8 @@ def feature_induction(
         elif not run.goes_on:
             stop = "small_decrease"
         else:
-            # All at once is no reason to train long what another feature may make useless.
+            # Without a limit, features enter in large numbers, and many of them leave again: do not
+            # train them to the end before the next round.
             hasty = n_induced is None and objective.penalty.l1 > 0
             stop = run.train(max(run.enough, 0.1 * run.violation) if hasty else run.enough)
     return run.solution(stop)
@@ -173,7 +174,7 @@ class _Run:
                 self.n_idle = 0 if self.history[-1] < before else self.n_idle + 1
                 return "" if self.n_idle < _MOST_IDLE_ROUNDS else "stalled"
             if self.objective.penalty.l1 > 0:
-                # One that is back at 0 and should not be is found by the next look at all.
+                # Features back at 0 leave the set. Should they return, the next round finds them.
                 self.chosen = self.chosen[self.w[self.chosen] != 0]
         return "max_iter"
 

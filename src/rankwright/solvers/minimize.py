@@ -23,8 +23,8 @@ SolverName = Literal[
     "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
 ]
 
-# A Hessian of this many features still fits a cache, and its factorisation costs no more than a few
-# products with the data.
+# A Hessian of this many features still fits a cache (8 MB), and its factorisation costs no more
+# than a few products with the data.
 _MOST_NEWTON_FEATURES = 1000
 
 

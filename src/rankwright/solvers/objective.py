@@ -143,7 +143,7 @@ class Objective:
         scores = self.scores(w)
         loss, slope = self.loss_and_slope(scores)
         value = loss + self.penalty.value(w)
-        # What rounding leaves of a difference of equal numbers.
+        # Never 0: at the optimum value and bound are equal, and rounding decides their difference.
         bound = max(value - self._lower_bound(scores, slope, gradient), 4 * _EPS * value)
         if self.penalty.convexity > 0:
             violation = self.penalty.violation(w, gradient)

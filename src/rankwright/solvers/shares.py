@@ -97,6 +97,7 @@ class ShareLoss:
 
     def largest_feature(self) -> float:
         """Return about the largest value of a feature, from a sample of them."""
+        # A scale for rounding errors: its digits do not matter, a look at all of X would cost.
         some = self.X.data if self.is_sparse else self.X
         some = some[:: max(len(some) // 4096, 1)]
         return float(max(some.max(initial=0.0), -some.min(initial=0.0)))
@@ -105,6 +106,7 @@ class ShareLoss:
         """Return the rows of some queries, and the loss on them."""
         rows = self.groups.rows_of(queries)
         offsets = np.append(0, np.cumsum(self.groups.sizes[queries]))
+        # With their ids: what a loss draws by query must be drawn again.
         groups = Groups(offsets, self.groups.names[queries])
         return rows, Share(self.X[rows], self.y[rows], groups, self.threads).prepare(self.loss)
 

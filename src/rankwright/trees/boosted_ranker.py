@@ -24,7 +24,7 @@ from rankwright.estimator import (
 from rankwright.exceptions import DataError
 from rankwright.losses import Loss
 from rankwright.losses.cross_entropy import Newton
-from rankwright.losses.lambdarank import Directions
+from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
 from rankwright.trees import engine, model_text
