@@ -18,7 +18,9 @@ from typing import Any
 import rankwright as rw
 from rankwright.data import make_mslr_like
 from rankwright.metrics import parse, per_query_of_all
+from tests.soak.report import Report
 
+COUNT = 2000
 TIMEOUT_S = 60.0  # of one child
 METRICS = [parse(text) for text in ("ndcg@10", "ap", "rbp", "err", "pairwise_error")]
 
@@ -105,23 +107,22 @@ def child(parts: list[Callable[[], str]], expected: list[str]) -> int:
     return 3
 
 
-def main(
-    count: int = 2000, seed: int = 0, names: Sequence[str] = ("measure", "fit", "predict", "read")
-) -> None:
-    """Fork so many times at random moments; raise unless every child did its work."""
-    # Newer Pythons warn of any fork beside threads; children, of the one thread that they have.
-    warnings.simplefilter("ignore")
-    rng, failed = random.Random(seed), []
-    with tempfile.TemporaryDirectory() as folder:
+def soak(
+    count: int, seed: int, names: Sequence[str] = ("measure", "fit", "predict", "read")
+) -> Report:
+    """Fork so many times at random moments; every child has to do its work."""
+    chance, report = random.Random(seed), Report()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        # Newer Pythons warn of any fork beside threads; children, of their one thread.
+        warnings.simplefilter("ignore")
         work = Work(Path(folder) / "data.txt")
         parts: list[Callable[[], str]] = [getattr(work, name) for name in names]
         expected = [part() for part in parts]
         with busy(parts):
             for i in range(count):
-                time.sleep(rng.random() * 0.005)
-                code = child(parts, expected)
-                if code != 0:
-                    failed.append(f"fork {i}: {code}")
-    if failed:
-        raise RuntimeError(f"{len(failed)} of {count} children failed: {', '.join(failed[:10])}")
-    print(f"{count} forks, none failed")  # noqa: T201
+                time.sleep(chance.random() * 0.005)
+                end = child(parts, expected)
+                report.count("forks")
+                if end != 0:
+                    report.fail(f"fork {i} ended with {end}")
+    return report
