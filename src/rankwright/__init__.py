@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         PredtronOrdinal,
         PredtronRanker,
     )
+    from rankwright.streaming import fit_stream
     from rankwright.trees import BoostedRanker
 
 __version__ = "0.1.0"
@@ -81,6 +82,7 @@ _WHERE = {
     "SLAMPerceptron": "rankwright.online",
     "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
+    "fit_stream": "rankwright.streaming",
     "load": "rankwright.persistence",
     "save": "rankwright.persistence",
     "ConvergenceWarning": "rankwright.exceptions",
@@ -133,6 +135,7 @@ __all__ = [
     "evaluate",
     "evaluation",
     "experiments",
+    "fit_stream",
     "from_frame",
     "linear",
     "load",

@@ -18,7 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 import rankwright as rw
-from rankwright.cli import app, train_stream
+from rankwright import streaming
+from rankwright.cli import app
+from rankwright.cli.train_stream import train_stream
 from rankwright.data import make_mslr_like
 
 STREAMED = ["slam-perceptron", "online", "prank", "widrow-hoff", "multiclass-perceptron"]
@@ -80,7 +82,7 @@ def test_resuming_gives_the_same_bits(
     arguments = [data, "--stream", "--model", "slam-perceptron", "-p", "n_epochs=3"]
     arguments += ["-p", "variant=averaged", "--checkpoint-every", 40]
     assert run(*arguments, "-o", tmp_path / "whole.rw").exit_code == 0
-    n_pieces = -(-200 // train_stream.PIECE)
+    n_pieces = -(-200 // streaming.PIECE)
     for stop in (0, 1, 2, 3, n_pieces, n_pieces + 1, 3 * n_pieces - 1):
         out = tmp_path / f"{stop}.rw"
         with monkeypatch.context() as patch:
@@ -160,7 +162,7 @@ def test_labels_are_found_in_files_and_asked_for_in_pipes(data: Path, tmp_path: 
     assert rw.load(tmp_path / "model.rw").classes_.tolist() == sorted(set(rw.read(data).y.tolist()))
     arguments = ["train", "-", "--stream", "--model", "prank", "-o", str(tmp_path / "pipe.rw")]
     result = runner.invoke(app, arguments, input=data.read_bytes())
-    assert "prank needs all labels before the first document" in str(result.exception)
+    assert "PRank needs all labels before the first document" in str(result.exception)
     pipe = [sys.executable, "-m", "rankwright", *arguments, "-p", "classes=[0,1,2,3,4]"]
     subprocess.run(pipe, input=data.read_bytes(), check=True, capture_output=True)
     assert rw.load(tmp_path / "pipe.rw").classes_.tolist() == [0, 1, 2, 3, 4]
@@ -194,7 +196,7 @@ def test_options_that_cannot_be(
 def test_other_files(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "no.txt", "there is no such file"),
-        (tmp_path / "a.parquet", "--stream reads LETOR text, but"),
+        (tmp_path / "a.parquet", "a stream is LETOR text, but"),
     ):
         result = run(path, "--stream", "--model", "prank", "-o", tmp_path / "model.rw")
         assert message in str(result.exception)
@@ -217,7 +219,7 @@ def test_checkpoints_of_something_else_are_refused(
         return str(result.exception)
 
     assert "was made with metric='ndcg', not 'map'" in refusal("-p", "metric=map")
-    assert "is of a SLAMPerceptron, not of prank" in refusal("--model", "prank")
+    assert "is of a SLAMPerceptron, not of a PRank" in refusal("--model", "prank")
     other = tmp_path / "other.txt"
     other.write_bytes(data.read_bytes() + b"1 qid:99999 1:1\n")
     arguments[0] = other
@@ -231,7 +233,7 @@ def test_checkpoints_of_something_else_are_refused(
         refusal()
     checkpoint.write_bytes(content)
     result = run(*arguments)  # without --resume it is not looked at
-    assert "not used without --resume" in result.stderr
+    assert "not used, since this run does not resume" in result.stderr
     assert result.exit_code == 0
 
 
@@ -256,7 +258,7 @@ def test_data_that_changed_far_behind_are_other_data(
     result = run(*arguments, "--resume")
     assert isinstance(result.exception, rw.DataError)
     assert str(result.exception) == (
-        f"{out}.checkpoint: was made from other data than {path}. Start over without --resume."
+        f"{out}.checkpoint: was made from other data than {path}. Start over instead of resuming."
     )
     assert result.stderr == ""
     assert not out.exists()
@@ -277,7 +279,7 @@ def test_data_that_change_between_passes_are_an_error(
         return original(self, *args)
 
     monkeypatch.setattr(rw.SLAMPerceptron, "partial_fit", changing)
-    monkeypatch.setattr(train_stream, "PIECE", 100)
+    monkeypatch.setattr(streaming, "PIECE", 100)
     arguments = ["--stream", "--model", "slam-perceptron", "-o", tmp_path / "m.rw"]
     result = run(path, *arguments, "-p", "n_epochs=2")
     assert isinstance(result.exception, rw.DataError)
@@ -291,7 +293,7 @@ def test_plain_lines_when_piped(
     monkeypatch.setattr("rankwright.progress._BETWEEN_LINES", 0.0)
     result = run(data, "--stream", "--model", "slam-perceptron", "-o", tmp_path / "model.rw")
     lines = result.stderr.splitlines()
-    assert len(lines) == -(-200 // train_stream.PIECE)
+    assert len(lines) == -(-200 // streaming.PIECE)
     assert lines[-1].startswith("200 rounds, ")
     assert " documents/s, mean loss 0." in lines[-1]
 
@@ -301,10 +303,10 @@ def test_a_bar_on_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     arguments = [data, "--stream", "--model", "slam-perceptron", "--checkpoint-every", 64]
-    training = train_stream.StreamTraining(
-        rw.SLAMPerceptron(), "slam-perceptron", str(data), str(tmp_path / "a.rw"), 64, False, None
-    )
-    training.run(explicit=True)
+    train_stream(
+        rw.SLAMPerceptron(), "slam-perceptron", str(data), str(tmp_path / "a.rw"),
+        checkpoint_every=64, resume=False, jobs=None,
+    )  # fmt: skip
     assert "200 rounds, " in capsys.readouterr().err
     assert run(*arguments, "-o", tmp_path / "b.rw").exit_code == 0
     assert (tmp_path / "a.rw").read_bytes() == (tmp_path / "b.rw").read_bytes()

@@ -6,11 +6,14 @@ import contextlib
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankwright.progress import Bar, display
+
+if TYPE_CHECKING:
+    from rankwright.streaming import StreamProgress
 
 
 class Meter:
@@ -21,18 +24,18 @@ class Meter:
         self.begin = time.monotonic()
         self.n_docs = 0
 
-    def start_pass(self, n_docs: int) -> None:
-        """Begin a pass over this many documents."""
-        self.begin, self.n_docs = time.monotonic(), 0
-        self.bar.restart(n_docs)
+    def __call__(self, progress: StreamProgress) -> None:
+        """Show where the run is."""
+        if progress.n_docs == 0 and progress.total is not None:  # a pass begins
+            self.begin, self.n_docs = time.monotonic(), 0
+            self.bar.restart(progress.total)
+        elif not progress.learned:
+            self.begin = time.monotonic()
+            self.bar.update("skipping what has been learned", advance=progress.n_docs)
+        else:
+            self._learned(progress.learner, progress.n_docs)
 
-    def skip(self, n_docs: int) -> None:
-        """Pass over documents that were learned before."""
-        self.begin = time.monotonic()
-        self.bar.update("skipping what has been learned", advance=n_docs)
-
-    def learn(self, learner: Any, n_docs: int) -> None:
-        """Count documents, and show how the learner does."""
+    def _learned(self, learner: Any, n_docs: int) -> None:
         self.n_docs += n_docs
         rate = self.n_docs / max(time.monotonic() - self.begin, 1e-9)
         loss = learner.cumulative_loss_ / max(learner.n_rounds_, 1)

@@ -90,11 +90,10 @@ def train(
     check_model_path(out)
     begin = time.perf_counter()
     if stream:
-        from rankwright.cli.train_stream import EVERY, StreamTraining
+        from rankwright.cli.train_stream import train_stream
 
-        every = EVERY if checkpoint_every is None else checkpoint_every
-        training = StreamTraining(ranker, model, data, out, every, resume, jobs)
-        ranker = training.run(explicit=checkpoint_every is not None)
+        places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
+        ranker = train_stream(ranker, model, data, out, **places, jobs=jobs)
         tell(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:

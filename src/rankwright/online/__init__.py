@@ -1,7 +1,7 @@
 """Online learners: one query or document at a time, with guarantees.
 
 Predtron has a package of its own, :mod:`rankwright.predtron`; its names are found here as well,
-where they used to be.
+where they used to be. So is ``fit_stream``, of :mod:`rankwright.streaming`.
 """
 
 import importlib
@@ -34,7 +34,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> typing.Any:
-    # By name: predtron stands above this package, which must not know it.
+    # By name: they stand above this package, which must not know them.
     if name.startswith("Predtron"):
         return getattr(importlib.import_module("rankwright.predtron"), name)
+    if name == "fit_stream":
+        return getattr(importlib.import_module("rankwright.streaming"), name)
     raise AttributeError(f"module 'rankwright.online' has no attribute {name!r}")

@@ -186,7 +186,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
 
         ``classes`` are all labels there will be, for learners that predict one of them.
         """
-        first = not self._has_begun
+        first = not self.has_begun
         self.check_params()
         data = self._check_data(Given(X, y, qid, first, classes))
         if first:
@@ -195,7 +195,8 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         return self._run(self._prepare(data), np.arange(self._n_rounds(data)), ledger)
 
     @property
-    def _has_begun(self) -> bool:
+    def has_begun(self) -> bool:
+        """Whether the learner has seen anything."""
         return "n_rounds_" in vars(self)
 
     def _begin_rounds(self) -> None:

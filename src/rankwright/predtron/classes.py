@@ -30,7 +30,7 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
     classes_: NDArray[Any]
 
     def _check_announced(self, classes: ArrayLike | None) -> None:
-        if classes is None and not self._has_begun:
+        if classes is None and not self.has_begun:
             raise ValueError("the first call of partial_fit needs classes: all there will be.")
 
     def decision_function(self, X: Any) -> Floats:

@@ -1,0 +1,301 @@
+"""Learning from files larger than memory, with checkpoints.
+
+A checkpoint is a model file whose model also knows its place in the data: which pass, how many
+pieces of it, and a hash of all of the data. Learning is deterministic, so a run that resumes from
+a checkpoint ends with the same bits as one that was never stopped.
+"""
+
+from __future__ import annotations
+
+__all__ = ["StreamProgress", "fit_stream"]
+
+import contextlib
+import copy
+import logging
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sklearn.base import clone
+
+from rankwright.data import Dataset, disk, stream
+from rankwright.data.files import STANDARD, PathLike, suffix
+from rankwright.data.frames import SUFFIXES
+from rankwright.data.validation import check_count
+from rankwright.data.writing import remove_leftovers
+from rankwright.exceptions import DataError
+from rankwright.online.base import LearnerOfClasses, OnlineLearner
+from rankwright.persistence import load, save
+
+Learner = TypeVar("Learner", bound=OnlineLearner)
+
+EVERY = 10_000  # queries between checkpoints, by default
+PIECE = 32  # queries
+BLOCK_BYTES = 2 << 20
+_PLACE = {"pass": int, "pieces": int, "data": str}  # in a checkpoint; data is their hash
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """Where a run over a stream is.
+
+    Attributes
+    ----------
+    learner : OnlineLearner
+        What has been learned so far; not to be changed.
+    n_docs : int
+        Documents of the last piece; 0 before the first one of a pass.
+    total : int, optional
+        Documents of a pass; None for standard input and pipes.
+    learned : bool
+        Whether the piece was learned now, and not in the run that is resumed.
+    """
+
+    learner: Any
+    n_docs: int
+    total: int | None
+    learned: bool
+
+
+def fit_stream(
+    learner: Learner,
+    path: PathLike,
+    *,
+    out: PathLike | None = None,
+    checkpoint: PathLike | None = None,
+    checkpoint_every: int = EVERY,
+    resume: bool = False,
+    n_jobs: int | None = None,
+    callback: Callable[[StreamProgress], Any] | None = None,
+) -> Learner:
+    """Learn from scratch from a LETOR file of any size, in the order of its queries.
+
+    What comes out is what ``learner.fit`` makes of the whole file if it does not shuffle: the same
+    bits, but for kernels and for norms of Predtron other than l2, whose sums depend on the pieces.
+    What the run has to say, such as where it resumes, goes to the logger ``rankwright.streaming``.
+
+    Parameters
+    ----------
+    learner : OnlineLearner
+        It is fitted when the run is over, and not changed before; ``n_epochs`` are the passes over
+        the file. Where it must know all labels beforehand and was not told, they are looked for,
+        and are its ``classes``.
+    path : str or path-like
+        LETOR text, or ``"-"`` for standard input, which is passed over once and not resumed.
+    out : str or path-like, optional
+        A model file to write at the end.
+    checkpoint : str or path-like, optional
+        A model file to write on the way; ``out`` with ``.checkpoint`` behind it, if there is an
+        ``out``. It is removed when the run is complete, after the model was written.
+    checkpoint_every : int, default 10000
+        Queries between checkpoints; 0 for none.
+    resume : bool, default False
+        Whether to resume from the checkpoint, if there is one. It must be of the same learner,
+        parameters and data.
+    n_jobs : int, optional
+        Threads of the parser.
+    callback : callable, optional
+        Called with a :class:`StreamProgress` before and after each piece.
+
+    Examples
+    --------
+    >>> import tempfile, rankwright as rw
+    >>> folder = tempfile.mkdtemp()
+    >>> data = rw.data.make_mslr_like(n_queries=100, mean_docs=10)
+    >>> rw.write_letor(data, f"{folder}/train.txt")
+    >>> ranker = rw.SLAMPerceptron(n_epochs=2)
+    >>> ranker = fit_stream(ranker, f"{folder}/train.txt", out=f"{folder}/model.rw")
+    >>> ranker.n_rounds_, rw.load(f"{folder}/model.rw").n_rounds_
+    (200, 200)
+    """
+    if not isinstance(learner, OnlineLearner):
+        raise TypeError(f"learner must be an online learner, but is {learner!r}.")
+    learner.check_params()
+    place = f"{os.fspath(out)}.checkpoint" if checkpoint is None and out is not None else checkpoint
+    run = _Run(
+        clone(learner),
+        os.fspath(path),
+        None if place is None else os.fspath(place),
+        checkpoint_every,
+        resume,
+        n_jobs,
+        callback,
+    )
+    fitted = run.learn()
+    if out is not None:
+        save(fitted, out)
+    run.drop_checkpoint()
+    learner.__dict__.clear()  # also of what an earlier fit left
+    learner.__dict__.update(fitted.__dict__)
+    return learner
+
+
+@dataclass
+class _Run:
+    learner: Any
+    path: str
+    checkpoint: str | None
+    every: int
+    resume: bool
+    n_jobs: int | None
+    callback: Callable[[StreamProgress], Any] | None
+    total: int | None = None
+    announced: dict[str, Any] = field(default_factory=dict)  # arguments of the first piece
+
+    def learn(self) -> Any:
+        """Return the learner after all passes."""
+        self._check()
+        place = self._start()
+        self._find_classes()
+        for n_pass in range(place["pass"], self.learner.n_epochs):
+            self._pass(n_pass, place["pieces"] if n_pass == place["pass"] else 0, place)
+        return self.learner
+
+    # ---- the rounds ----
+
+    def _pass(self, n_pass: int, done: int, place: dict[str, Any]) -> None:
+        since = 0
+        recognise = partial(self._recognise, place, n_pass)
+        pieces = self._pieces(on_count=self._begin_pass, on_digest=recognise)
+        for n_pieces, piece in enumerate(pieces, start=1):
+            if n_pieces <= done:
+                self._tell(piece.n_docs, learned=False)
+                continue
+            self.learner.partial_fit(piece.X, piece.y, piece.qid, **self.announced)
+            self.announced = {}
+            self._tell(piece.n_docs)
+            since += piece.n_queries
+            if self._seekable and self.checkpoint and self.every and since >= self.every:
+                self._save_checkpoint({**place, "pass": n_pass, "pieces": n_pieces})
+                since = 0
+
+    def _pieces(self, **watchers: Any) -> Iterator[Dataset]:
+        return stream(self.path, PIECE, n_jobs=self.n_jobs, block_bytes=BLOCK_BYTES, **watchers)
+
+    def _begin_pass(self, n_docs: int) -> None:
+        self.total = n_docs
+        self._tell(0)
+
+    def _tell(self, n_docs: int, learned: bool = True) -> None:
+        if self.callback is not None:
+            self.callback(StreamProgress(self.learner, n_docs, self.total, learned))
+
+    def _recognise(self, place: dict[str, Any], n_pass: int, digest: str) -> None:
+        """Keep the hash of the data: that of the checkpoint, and the same in every pass."""
+        if n_pass == place["pass"] and place["data"]:
+            if place["data"] != digest:
+                raise DataError(
+                    f"was made from other data than {self.path}. Start over instead of resuming.",
+                    path=self.checkpoint,
+                )
+            _log.info("%s: resuming after %d rounds", self.checkpoint, self.learner.n_rounds_)
+        elif place["data"] not in ("", digest):
+            raise DataError("has changed since the pass before. Start over.", path=self.path)
+        place["data"] = digest
+
+    # ---- before the first round ----
+
+    @property
+    def _seekable(self) -> bool:
+        """Whether the data can be read again."""
+        return self.path != STANDARD and os.path.isfile(self.path)
+
+    def _check(self) -> None:
+        check_count("checkpoint_every", self.every, least=0)
+        if suffix(self.path) in SUFFIXES:
+            raise ValueError(
+                f"a stream is LETOR text, but {self.path} is a table. Convert it first: rankwright "
+                f"convert {self.path} FILE.txt"
+            )
+        if self.path != STANDARD and not os.path.exists(self.path):
+            raise DataError("there is no such file.", path=self.path)
+        if self.resume and self.checkpoint is None:
+            raise ValueError("resume needs a checkpoint, or out, to know where it may be.")
+        if self._seekable:
+            return
+        name = "standard input" if self.path == STANDARD else self.path
+        if self.resume:
+            raise ValueError(
+                f"{name} cannot be read twice, so there is nothing to resume from: write the data "
+                "to a file."
+            )
+        if self.learner.n_epochs > 1:
+            raise ValueError(
+                f"{name} cannot be read twice, but n_epochs is {self.learner.n_epochs}."
+            )
+
+    def _start(self) -> dict[str, Any]:
+        """Return the place to start from; a run that resumes has the checkpoint's learner."""
+        beginning = {"pass": 0, "pieces": 0, "data": ""}
+        if self.checkpoint is None or not self._seekable:
+            return beginning
+        if not os.path.exists(self.checkpoint):
+            if self.resume:
+                _log.info("%s: no checkpoint yet, starting from the beginning", self.checkpoint)
+            return beginning
+        if not self.resume:
+            _log.info("%s: not used, since this run does not resume", self.checkpoint)
+            return beginning
+        return self._load_checkpoint(self.checkpoint)
+
+    def _find_classes(self) -> None:
+        """Look for all labels where a learner must know them beforehand."""
+        if not isinstance(self.learner, LearnerOfClasses) or self.learner.has_begun:
+            return
+        has_parameter = "classes" in self.learner.get_params()
+        if has_parameter and self.learner.get_params()["classes"] is not None:
+            return
+        if not self._seekable:
+            raise ValueError(
+                f"{type(self.learner).__name__} needs all labels before the first document of a "
+                "stream: give classes, such as [0, 1, 2]."
+            )
+        labels: set[float] = set()
+        for piece in self._pieces():
+            labels.update(piece.y.tolist())
+        if has_parameter:
+            self.learner.set_params(classes=sorted(labels))
+        else:
+            self.announced = {"classes": sorted(labels)}
+
+    # ---- checkpoints ----
+
+    def _save_checkpoint(self, place: dict[str, Any]) -> None:
+        marked: Any = copy.copy(self.learner)
+        marked.place_ = place
+        save(marked, str(self.checkpoint))
+
+    def drop_checkpoint(self) -> None:
+        """Remove the checkpoint of a run that is complete, and what killed ones left of theirs."""
+        if self.checkpoint is None or not self._seekable:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            disk.remove(self.checkpoint)
+        path = Path(self.checkpoint)
+        remove_leftovers(path.parent, path.name)
+
+    def _load_checkpoint(self, path: str) -> dict[str, Any]:
+        learner = load(path)
+        place = vars(learner).pop("place_", None)
+        found = place if isinstance(place, dict) else {}
+        if {key: type(value) for key, value in found.items()} != _PLACE:
+            raise DataError("is not a checkpoint of a stream.", path=path)
+        if type(learner) is not type(self.learner):
+            asked = type(self.learner).__name__
+            raise DataError(f"is of a {type(learner).__name__}, not of a {asked}.", path=path)
+        wanted, there = self.learner.get_params(), learner.get_params()
+        if wanted.get("classes", ()) is None:
+            wanted["classes"] = there["classes"]  # it was found in the data
+        for key, value in wanted.items():
+            if repr(value) != repr(there[key]):
+                raise DataError(
+                    f"was made with {key}={there[key]!r}, not {value!r}. Resume with the same "
+                    "parameters, or start over.",
+                    path=path,
+                )
+        self.learner = learner
+        return found
