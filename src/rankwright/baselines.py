@@ -51,12 +51,9 @@ class BestFeature(Ranker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_docs, n_features)
-            Features.
-        y : array-like of shape (n_docs,)
-            Labels; larger is more relevant.
-        qid : array-like of shape (n_docs,), optional
-            Query ids in any order; None is one query.
+        X, y, qid
+            Features, labels and query ids of documents, as for
+            :meth:`rankwright.linear.LinearRanker.fit`.
         """
         data = check_ranking_data(self, X, y, qid)
         metric = parse(self.metric)

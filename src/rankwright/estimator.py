@@ -269,18 +269,9 @@ def check_ranking_data(
     Sets ``n_features_in_`` and ``feature_names_in_``, or compares with them unless ``reset``.
     ``allow_nan`` is for learners that know what to do with missing values.
     """
-    if reset:
-        forget_names(estimator)
-    matrix, labels = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=[np.float32, np.float64],
-        order="C",
-        y_numeric=True,
-        reset=reset,
-        ensure_all_finite="allow-nan" if allow_nan else True,
+    finite = "allow-nan" if allow_nan else True
+    matrix, labels = check_rows(
+        estimator, X, y, reset=reset, y_numeric=True, ensure_all_finite=finite
     )
     labels = np.asarray(labels, dtype=np.float64)
     order, groups = gather(check_qid(qid, len(labels)))

@@ -42,23 +42,16 @@ class MulticlassPerceptron(OrdinalLearner):
     update : {"uniform", "max"}, default "uniform"
         Which prototypes of wrong labels are moved.
     @mean prototypes
-    @classes
-    @kernel documents
-    @rounds documents
+    @ordinal
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, worst first.
     coef_ : ndarray of shape (n_classes, n_features)
         Prototypes; absent with a kernel.
     support_, dual_coef_, born_ : ndarray
         With a kernel: documents, their coefficients for each label, and the rounds in which they
         came.
-    n_rounds_, n_updates_ : int
-        Documents so far, and those that led to an update.
-    cumulative_loss_ : float
-        Sum of :math:`|\hat y - y|` in labels, each before its update.
+    @labels
 
     References
     ----------

@@ -31,22 +31,32 @@ variant : {{"last", "averaged", "voted"}}, default "last"
     "mean": """\
 variant : {{"last", "averaged"}}, default "last"
     Which {} predict: the last, or their mean over the rounds.""",
-    "classes": """\
+    "ordinal": """\
 classes : array-like, optional
-    All labels, worst first. By default the labels of the data, sorted.""",
+    All labels, worst first. By default the labels of the data, sorted.
+@kernel documents
+@rounds documents""",
+    "labels": """\
+classes_ : ndarray of shape (n_ranks,)
+    Labels, worst first.
+n_rounds_, n_updates_ : int
+    Documents so far, and those that led to an update.
+cumulative_loss_ : float
+    Sum of :math:`|\\hat y - y|` in labels, each before its update.""",
     "mode": """\
 mode : {{"augmented", "predicted", "loss_driven"}}, default "{}"
     The update, see :class:`~rankwright.predtron.Predtron`.""",
-    "norm": """\
+    "rows": """\
 norm : {{"l2", "l1", "group", "trace"}}, default "l2"
-    The norm of margins, see :class:`~rankwright.predtron.Predtron`.""",
-    "step": """\
+    The norm of margins, see :class:`~rankwright.predtron.Predtron`.
+@variant
 eta, radius : float, optional
     Step, and largest length of a row (with a 1 for the intercept), for ``"augmented"``; ``fit``
-    measures what is None, ``partial_fit`` needs one of them.""",
-    "intercept": """\
+    measures what is None, ``partial_fit`` needs one of them.
 fit_intercept : bool, default True
-    Add a feature that is always 1.""",
+    Add a feature that is always 1.
+@kernel rows
+@rounds rows""",
     "weights": """\
 coef_ : ndarray of shape (n_scores, n_features)
     Weights; absent with a kernel.
@@ -82,7 +92,7 @@ def parametrized(kind: type[T] | None = None, *, kw_only: bool = False) -> Any:
 
 def _text(place: re.Match[str]) -> str:
     indent, name, noun = place.groups()
-    lines = _TEXTS[name].format(noun).splitlines()
+    lines = _PLACE.sub(_text, _TEXTS[name].format(noun)).splitlines()
     return "\n".join(indent + line for line in lines)
 
 

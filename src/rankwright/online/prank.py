@@ -52,14 +52,10 @@ class PRank(OrdinalLearner):
         What predicts: the last weights and thresholds, their mean over the rounds, or the median of
         the labels that all of them predict, each weighted with the rounds that it survived. Votes
         keep every document that led to an update.
-    @classes
-    @kernel documents
-    @rounds documents
+    @ordinal
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_ranks,)
-        Labels, worst first.
     coef_ : ndarray of shape (n_features,)
         :math:`w`; absent with a kernel.
     thresholds_ : ndarray of shape (n_ranks - 1,)
@@ -67,10 +63,7 @@ class PRank(OrdinalLearner):
     support_, dual_coef_, born_, taus_ : ndarray
         With a kernel or votes: the documents that made updates, their coefficients, the rounds in
         which they came, and their :math:`\tau`.
-    n_rounds_, n_updates_ : int
-        Documents so far, and those that led to an update.
-    cumulative_loss_ : float
-        Sum of :math:`|\hat y - y|` in labels, each before its update.
+    @labels
 
     References
     ----------

@@ -42,24 +42,17 @@ class WidrowHoff(OrdinalLearner):
         :math:`\eta`. By default :math:`1/(2 R^2)`, R being the length of the longest document so
         far. How well it does against PRank depends on it (R6).
     @mean weights
-    @classes
-    @kernel documents
-    @rounds documents
+    @ordinal
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_ranks,)
-        Labels, worst first.
     coef_ : ndarray of shape (n_features,)
         :math:`w`; absent with a kernel.
     support_, dual_coef_, born_ : ndarray
         With a kernel: documents, their coefficients, and the rounds in which they came.
     squared_radius_ : float
         :math:`R^2`, where the step needs it.
-    n_rounds_, n_updates_ : int
-        Documents so far, and those that led to an update.
-    cumulative_loss_ : float
-        Sum of :math:`|\hat y - y|` in labels, each before its update.
+    @labels
 
     Examples
     --------

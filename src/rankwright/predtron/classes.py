@@ -15,7 +15,6 @@ from rankwright.data.validation import Floats
 from rankwright.estimator import check_rows
 from rankwright.exceptions import DataError
 from rankwright.online.base import Given, LearnerOfClasses
-from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import MODES, PredtronData
@@ -120,12 +119,7 @@ class PredtronClassifier(PredtronOfClasses):
     mode : {"auto", "augmented", "predicted", "loss_driven"}, default "auto"
         The update. ``"auto"`` is ``"augmented"`` with an option to reject, for which scores must
         be on the scale of the losses; ``"loss_driven"`` with costs; and ``"predicted"`` otherwise.
-    @norm
-    @variant
-    @step
-    @intercept
-    @kernel rows
-    @rounds rows
+    @rows
 
     Attributes
     ----------
@@ -149,9 +143,6 @@ class PredtronClassifier(PredtronOfClasses):
     reject_label: int | str | None = None
     mode: str = "auto"
     norm: NormName = "l2"
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     fit_intercept: bool = True
 
     def _mode(self) -> str:
@@ -212,12 +203,7 @@ class PredtronOrdinal(PredtronOfClasses):
     mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
         The update, see :class:`~rankwright.predtron.Predtron`. ``"predicted"`` takes no notice of
         distances.
-    @norm
-    @variant
-    @step
-    @intercept
-    @kernel rows
-    @rounds rows
+    @rows
 
     Attributes
     ----------
@@ -236,9 +222,6 @@ class PredtronOrdinal(PredtronOfClasses):
     mode: str = "loss_driven"
     norm: NormName = "l2"
     _: KW_ONLY
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     fit_intercept: bool = True
 
     def _problem(self) -> Native:

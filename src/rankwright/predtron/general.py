@@ -13,7 +13,6 @@ from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
 from rankwright.estimator import check_rows
 from rankwright.online.base import Given
-from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import Mode, PredtronData
@@ -102,9 +101,6 @@ class Predtron(PredtronLearner):
     mode: Mode = "predicted"
     norm: NormName = "l2"
     _: KW_ONLY
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     smallest_loss: float | None = None
     fit_intercept: bool = False
 

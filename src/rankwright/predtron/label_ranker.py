@@ -13,17 +13,16 @@ from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.estimator import SCORE_METRIC
 from rankwright.online.base import Given
-from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.label_matrix import PredtronOfLabels, dense
+from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode
-from rankwright.problems.native import Native
-from rankwright.problems.ranking import Ranking, Representation
+from rankwright.problems.ranking import Representation
 from rankwright.theory.links import NormName
 
 
 @parametrized
-class PredtronLabelRanker(PredtronOfLabels):
+class PredtronLabelRanker(PredtronOfRankings, PredtronOfLabels):
     r"""A ranker of labels: for each row, the labels that it probably has come first.
 
     .. math::
@@ -38,12 +37,7 @@ class PredtronLabelRanker(PredtronOfLabels):
     @mode predicted
     smallest_loss : float, optional
         :math:`c_L` of ``"augmented"``: ``fit`` measures it, ``partial_fit`` needs it or ``eta``.
-    @norm
-    @variant
-    @step
-    @intercept
-    @kernel rows
-    @rounds rows
+    @rows
 
     Attributes
     ----------
@@ -66,9 +60,6 @@ class PredtronLabelRanker(PredtronOfLabels):
     mode: Mode = "predicted"
     norm: NormName = "l2"
     _: KW_ONLY
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     smallest_loss: float | None = None
     fit_intercept: bool = True
 
@@ -94,14 +85,6 @@ class PredtronLabelRanker(PredtronOfLabels):
         if labels.ndim == 1:
             raise ValueError("y must be a matrix with a column for each label, but is a vector.")
         return labels
-
-    def _problem(self) -> Native:
-        return Ranking(self.loss, self.representation)
-
-    def check_params(self) -> None:
-        """Raise for parameters that cannot be."""
-        self._problem()
-        super().check_params()
 
     def _encode(self, labels: NDArray[Any]) -> Floats:
         flat = self._problem().encode(labels.astype(np.float64).ravel())

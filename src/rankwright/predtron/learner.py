@@ -18,6 +18,7 @@ from rankwright.online.base import Ledger, OnlineLearner, Rounds, check_positive
 from rankwright.online.kernel import Kernel, kernel_rounds, learn_by_kernel
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
+from rankwright.online.parameters import parametrized
 from rankwright.predtron.rounds import MODES, PredtronData, loss_range, round_of
 from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem, method_of
@@ -34,7 +35,16 @@ from rankwright.theory.links import (
 from rankwright.theory.predtron import predtron_bound
 
 
-class PredtronLearner(KernelForm, WeightForm, OnlineLearner):
+@parametrized(kw_only=True)
+class PredtronParameters:
+    """What all Predtron learners have."""
+
+    variant: Variant = "last"
+    eta: float | None = None
+    radius: float | None = None
+
+
+class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner):
     r"""Base of the Predtron learners.
 
     .. math::
@@ -50,9 +60,6 @@ class PredtronLearner(KernelForm, WeightForm, OnlineLearner):
     _names: ClassVar[Names] = Names("weights_", "coef_sum_")
     mode: str = "predicted"
     norm: NormName = "l2"
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     smallest_loss: float | None = None
     fit_intercept: bool = False
     weights_: Floats

@@ -14,7 +14,6 @@ from rankwright import _kernels
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.online.base import Given
-from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.label_matrix import PredtronOfLabels, dense
 from rankwright.predtron.rounds import Mode
@@ -38,12 +37,7 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     mode : {"augmented", "predicted", "loss_driven"}, default "predicted"
         The update, see :class:`~rankwright.predtron.Predtron`. ``"augmented"`` with the Hamming
         loss also pushes labels that are right, but not by a margin.
-    @norm
-    @variant
-    @step
-    @intercept
-    @kernel rows
-    @rounds rows
+    @rows
 
     Attributes
     ----------
@@ -66,9 +60,6 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     mode: Mode = "predicted"
     norm: NormName = "l2"
     _: KW_ONLY
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     fit_intercept: bool = True
 
     def decision_function(self, X: Any) -> Floats:

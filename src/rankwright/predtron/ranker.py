@@ -10,17 +10,15 @@ import numpy as np
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array, check_ranking_data
 from rankwright.online.base import Given
-from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
-from rankwright.predtron.learner import PredtronLearner
+from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode, PredtronData
-from rankwright.problems.native import Native
-from rankwright.problems.ranking import Ranking, Representation
+from rankwright.problems.ranking import Representation
 from rankwright.theory.links import NormName
 
 
 @parametrized
-class PredtronRanker(PredtronLearner, Ranker):
+class PredtronRanker(PredtronOfRankings, Ranker):
     r"""A ranker of documents that moves scores to the ranks they should have.
 
     .. math::
@@ -76,22 +74,11 @@ class PredtronRanker(PredtronLearner, Ranker):
     mode: Mode = "predicted"
     norm: NormName = "l2"
     _: KW_ONLY
-    variant: Variant = "last"
-    eta: float | None = None
-    radius: float | None = None
     smallest_loss: float | None = None
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
         return self._decision(X)[:, 0]
-
-    def _problem(self) -> Native:
-        return Ranking(self.loss, self.representation)
-
-    def check_params(self) -> None:
-        """Raise for parameters that cannot be."""
-        self._problem()
-        super().check_params()
 
     def _check_data(self, given: Given) -> PredtronData:
         data = check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
