@@ -180,7 +180,7 @@ class TopicRankers(Estimator):
         tried = self._map(lambda t: self._try(X, column(t), t, combinations), tuned.tolist())
         values = np.array(tried)  # larger is better; (topics, combinations)
         if self.n_tuned is not None:
-            # Topics without a relevant document have nothing to choose by. If all are so: the first.
+            # Topics without a relevant document have nothing to choose by: if none has, the first.
             telling = values[~np.isnan(values).all(axis=1)]
             best = int(np.argmax(np.nanmean(telling, axis=0))) if len(telling) else 0
             self.choices_ = [dict(combinations[best]) for _ in range(n_topics)]
