@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST = -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider -q
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help demo screenshot test test-systems test-peers soak sanitize check format stubs bench docs reproduce fuzz golden clean
+.PHONY: help demo screenshot test test-systems test-peers test-environments soak sanitize check format stubs bench docs reproduce fuzz golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -78,6 +78,9 @@ test-peers: $(PEERS)/installed ## compare the metric presets with the real tools
 soak: $(VENV)/installed ## kill -9, power cuts and forks at random moments, by the thousand (SOAK="kills --count 50")
 	mkdir -p build/elsewhere
 	cd build/elsewhere && PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.soak $(SOAK)
+
+test-environments: $(VENV)/installed ## the suite as another user, without SIGINT, assertions, UTF-8, a home, a plain path (SHORT=1)
+	scripts/environments.sh $(if $(SHORT),short)
 
 sanitize: $(VENV)/installed ## the compiled code and its tests under gcc's sanitizers (SHORT=1: five minutes)
 	scripts/sanitize.sh $(if $(SHORT),short)

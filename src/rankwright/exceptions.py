@@ -53,8 +53,13 @@ class DataError(ValueError):
 
 
 def _shown(text: str) -> str:
-    """Write out what is not for a terminal: names of files and columns may come from strangers."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    """Write out control characters: names of files and columns may come from strangers.
+
+    Bytes of a name that are not UTF-8 stay what Python makes of them, so that it is still the name.
+    """
+    return "".join(
+        c if c.isprintable() or "\ud800" <= c <= "\udfff" else ascii(c)[1:-1] for c in text
+    )
 
 
 class DataWarning(UserWarning):

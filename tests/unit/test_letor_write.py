@@ -209,7 +209,7 @@ def texts(excluded: str) -> st.SearchStrategy[str]:
 
 
 QIDS = texts(BLANKS + "#").map(lambda text: f"q{text}")
-DOC_IDS = texts("\n").map(lambda text: text.strip(BLANKS))
+DOC_IDS = texts("\r\n").map(lambda text: text.strip(BLANKS))
 
 
 @st.composite
@@ -262,7 +262,7 @@ def test_a_qid_that_would_not_read_back_is_refused(tmp_path: Path, qid: str) -> 
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-@pytest.mark.parametrize("doc", ["a\nb", " a", "a\t", "docid = a", "docid=a b"])
+@pytest.mark.parametrize("doc", ["a\nb", "a\rb", " a", "a\t", "docid = a", "docid=a b"])
 def test_a_doc_id_that_would_not_read_back_is_refused(tmp_path: Path, doc: str) -> None:
     path = tmp_path / "a.txt"
     assert refusal(small(doc_ids=["ok", doc]), path) == (

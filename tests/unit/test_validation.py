@@ -379,8 +379,9 @@ def test_data_errors_know_their_place() -> None:
 
 
 def test_data_errors_have_no_control_characters() -> None:
-    error = DataError("is\twrong.", path="a\nb", field="\x1b[2Jé\udcff")
-    assert str(error) == r"a\nb, \x1b[2Jé\udcff: is\twrong."
+    error = DataError("is\twrong.", path="a\nb", field="\x1b[2Jé")
+    assert str(error) == r"a\nb, \x1b[2Jé: is\twrong."
+    assert str(DataError("is wrong.", path="\udcff")) == "\udcff: is wrong."  # bytes of a name
     assert error.path == "a\nb"
     assert str(DataError("One.\nTwo.")) == "One.\nTwo."  # an instruction of several steps
 

@@ -223,7 +223,7 @@ def _check_writable(dataset: Dataset, name: str) -> None:
                 field="qid",
             )
     for doc in [] if dataset.doc_ids is None else dataset.doc_ids.tolist():
-        if "\n" in doc or doc != doc.strip(" \t\r") or _DOC_ID_MARK.match(doc):
+        if "\n" in doc or "\r" in doc or doc != doc.strip(" \t") or _DOC_ID_MARK.match(doc):
             raise DataError(
                 "document ids must be one line without outer blanks or 'docid =' in LETOR text, "
                 f"but one is {doc!r}.",
