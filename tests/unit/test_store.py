@@ -240,7 +240,7 @@ def test_a_last_line_that_was_cut_short_is_dropped(cut: int, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "left", [b'{"rankwr', b"\0" * 17, b'{"ra\0\0\0\0\0\0ht": 2}\n', b"\0" * 17 + b"\n"]
+    "left", [b"", b'{"rankwr', b"\0" * 17, b'{"ra\0\0\0\0\0\0ht": 2}\n', b"\0" * 17 + b"\n"]
 )
 def test_a_first_line_that_was_cut_short_is_written_again(left: bytes, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
