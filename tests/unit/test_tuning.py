@@ -110,6 +110,40 @@ def test_a_study_goes_on_where_it_stopped(
     assert values(third.trials) == values(whole.trials[:2])
 
 
+def test_values_that_json_cannot_hold_come_back(data: rw.Dataset, tmp_path: Path) -> None:
+    space: Space = {"loss": Choice((rw.losses.ListNet(), rw.losses.XENDCG(gamma=0.5)))}
+    options: Any = {"n_trials": 3, "n_folds": 2, "path": tmp_path / "s.jsonl"}
+    first = tune(RANKER, data, space, **options)
+    again = tune(RANKER, data, space, **options)
+    assert [t.params for t in again.trials] == [t.params for t in first.trials]
+    assert isinstance(again.trials[1].params["loss"], rw.losses.XENDCG | rw.losses.ListNet)
+
+
+@pytest.mark.parametrize("sampler", ["random", "optuna"])
+def test_the_same_trials_on_any_number_of_processes(
+    sampler: Any, data: rw.Dataset, tmp_path: Path
+) -> None:
+    if sampler == "optuna":
+        pytest.importorskip("optuna", reason="needs the extra tune")
+    options: Any = {"n_trials": 5, "n_folds": 2, "sampler": sampler}
+    here = tune(RANKER, data, SPACE, **options)
+    told: list[int] = []
+    path = tmp_path / "s.jsonl"
+    there = tune(
+        RANKER,
+        data,
+        SPACE,
+        n_jobs=2,
+        path=path,
+        callback=lambda t: told.append(t.number),
+        **options,
+    )
+    assert values(there.trials) == values(here.trials)
+    assert told == [0, 1, 2, 3, 4]
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    assert [line["number"] for line in lines] == told
+
+
 def test_optuna_learns_from_the_trials(data: rw.Dataset) -> None:
     pytest.importorskip("optuna", reason="needs the extra tune")
     space = {**SPACE, "tol": Range(1e-6, 1e-3, log=True), "max_iter": Range(50, 100, integer=True)}

@@ -1,4 +1,11 @@
-"""Rankers side by side: compared, tuned, and tried on data that gets worse."""
+"""Rankers side by side: compared, tuned, and tried on data that gets worse.
+
+The way of ``rankwright compare train.txt --test test.txt``: ``cli/compare`` reads the options,
+``evaluation/folds`` the data; :mod:`~rankwright.comparison.compare` asks for each model and fold,
+through ``executors``, for what ``trial`` finds, and keeps it with ``store``; ``result`` measures
+and tests, ``report`` draws. ``tune`` and ``noise_study`` stand on the same executors, trial and
+store.
+"""
 
 from rankwright.comparison.compare import compare
 from rankwright.comparison.entries import Entry, lineup, read_lineup

@@ -17,6 +17,7 @@ from rankwright import __version__
 from rankwright.comparison import tables
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.noise_curves import NoiseStudy
+from rankwright.comparison.space import from_plain
 from rankwright.comparison.trial import Outcome
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
@@ -203,7 +204,8 @@ class Comparison:
         for standing in self.standings:
             entry = given[standing.name]
             if entry.family != "baseline":
-                estimator = clone(entry.estimator).set_params(**standing.params[0])
+                params = from_plain(standing.params[0], entry.space)
+                estimator = clone(entry.estimator).set_params(**params)
                 found.append(replace(entry, estimator=estimator))
         return found
 

@@ -20,6 +20,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from rankwright.comparison.store import plain
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -98,6 +100,22 @@ def draw(space: Space, trial: int, random_state: int = 0) -> dict[str, Any]:
         name: dimension.at((shift[i] + trial * root ** -(i + 1)) % 1.0)
         for i, (name, dimension) in enumerate(space.items())
     }
+
+
+def from_plain(params: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """Return parameters that were written as JSON; what it cannot hold is there as its text.
+
+    Examples
+    --------
+    >>> from_plain({"size": [3, 4]}, {"size": Choice(((1, 2), (3, 4)))})
+    {'size': (3, 4)}
+    """
+    found = dict(params)
+    for name, dimension in space.items():
+        if isinstance(dimension, Choice) and name in found:
+            known = {repr(plain(value)): value for value in dimension.values}
+            found[name] = known.get(repr(found[name]), found[name])
+    return found
 
 
 def parse_space(given: Mapping[str, Any]) -> dict[str, Dimension]:

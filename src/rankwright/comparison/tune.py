@@ -20,7 +20,7 @@ from rankwright.comparison.entries import Entry
 from rankwright.comparison.executors import JobExecutor, executor_for
 from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
-from rankwright.comparison.space import Choice, Space
+from rankwright.comparison.space import Space, from_plain
 from rankwright.comparison.store import Store, open_store, plain
 from rankwright.comparison.trial import TrialResult, run_trial
 from rankwright.comparison.workers import reason
@@ -264,11 +264,7 @@ class _Search:
         return key(what="trial", number=number, **self.about)
 
     def _read(self, found: dict[str, Any]) -> Trial:
-        params = dict(found["params"])
-        for name, dimension in self.entry.space.items():
-            if isinstance(dimension, Choice):  # a value that JSON cannot hold is there as its text
-                known = {repr(plain(value)): value for value in dimension.values}
-                params[name] = known.get(repr(params[name]), params[name])
+        params = from_plain(found["params"], self.entry.space)
         means = [math.nan if mean is None else mean for mean in found["folds"]]
         value = math.nan if found["value"] is None else found["value"]
         return Trial(found["number"], params, value, means, found["seconds"], found["error"])

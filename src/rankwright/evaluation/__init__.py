@@ -28,33 +28,13 @@ __all__ = [
     "split",
 ]
 
-# What was here before it got a room of its own, upstairs; the old names still work.
-_MOVED = {
-    "rankwright.comparison": (
-        "Choice",
-        "Comparison",
-        "Difference",
-        "Entry",
-        "Event",
-        "Failure",
-        "Fit",
-        "NoiseStudy",
-        "Range",
-        "Standing",
-        "Study",
-        "Trial",
-        "compare",
-        "lineup",
-        "noise_study",
-        "read_lineup",
-        "tune",
-    ),
-    "rankwright.report": ("path_chart", "write_report"),
-}
+# What was here before it got a room of its own, upstairs, can still be imported from here.
+_UPSTAIRS = ("rankwright.comparison", "rankwright.report")
 
 
 def __getattr__(name: str) -> typing.Any:
-    for package, names in _MOVED.items():
-        if name in names:
-            return getattr(importlib.import_module(package), name)
+    for package in () if name.startswith("_") else _UPSTAIRS:
+        module = importlib.import_module(package)
+        if name in module.__all__:
+            return getattr(module, name)
     raise AttributeError(f"module 'rankwright.evaluation' has no attribute {name!r}")
