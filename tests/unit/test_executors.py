@@ -207,6 +207,23 @@ def test_not_more_is_submitted_than_is_good() -> None:
         assert len(begun) == done  # the next only when this one is written down
 
 
+def meet(folder: str, name: str, other: str) -> None:
+    """Wait for another call, which waits for this one."""
+    (Path(folder) / name).touch()
+    deadline = time.monotonic() + 60
+    while not (Path(folder) / other).exists():
+        assert time.monotonic() < deadline, f"{name} is alone"
+        time.sleep(0.01)
+
+
+def test_workers_are_kept_busy(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    calls = [(a, (meet, {"folder": folder, "name": a, "other": b})) for a, b in ("xy", "yx")]
+    with executor_for(2, folder=tmp_path / "data") as executor:
+        for _, future in run_all(executor, calls):
+            future.result()
+
+
 def test_an_interrupt_is_not_a_result() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -277,13 +294,14 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("talks", [True, False])
+def test_workers_end_with_the_process_that_started_them(talks: bool, tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path\n"
         "from rankwright.comparison.executors import Workers\n"
         "from tests.unit.test_executors import hold\n"
         f"calls = Workers(2, Path({str(tmp_path)!r}))\n"
-        "for i in range(2): calls.submit(hold, folder=sys.argv[1], seconds=120.0)\n"
+        f"for i in range(2): calls.submit(hold, folder=sys.argv[1], talks={talks})\n"
         "time.sleep(120)"
     )
     process = subprocess.Popen(
@@ -305,11 +323,12 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     assert not any(map(alive, pids))
 
 
-def hold(folder: str, seconds: float) -> None:
-    """Say who this is, and go on talking for a while."""
+def hold(folder: str, talks: bool) -> None:
+    """Say who this is, and stay for a while, talking or in silence."""
     (Path(folder) / str(os.getpid())).touch()
-    for _ in range(int(100 * seconds)):
-        tell("still here")
+    for _ in range(12_000):
+        if talks:
+            tell("still here")
         time.sleep(0.01)
 
 

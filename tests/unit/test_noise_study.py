@@ -204,6 +204,20 @@ def test_a_study_goes_on_where_it_stopped(ds: Dataset, tmp_path: Path) -> None:
     assert len(SEEN) == 36
 
 
+def test_a_study_within_another_has_its_own_data(ds: Dataset) -> None:
+    other = make_mslr_like(n_queries=30, n_features=6, mean_docs=10, random_state=1)
+    arguments: Any = {"levels": [0.4], "n_trials": 2}
+    expected = noise_study(other, "labels", {"b": Spy(4)}, **arguments).values
+    found = []
+
+    def inner(fit: Fit, done: int, total: int) -> None:
+        found.append(noise_study(other, "labels", {"b": Spy(4)}, **arguments).values)
+
+    noise_study(ds, "labels", {"a": Spy(4)}, callback=inner, **arguments)
+    for values in found:
+        np.testing.assert_array_equal(values, expected)
+
+
 def test_the_order_of_the_file_does_not_matter(ds: Dataset) -> None:
     models = linear(x="xendcg", l="listnet")
     arguments: Any = {"levels": [0.4], "n_trials": 2}
