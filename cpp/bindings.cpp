@@ -27,6 +27,10 @@ void check_signals() {
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Native kernels. Arguments are checked for shape only; see the Python callers.";
+#if defined(NDEBUG)
+    // Objects that outlive the interpreter, in a daemon thread for instance, are no news to users.
+    rankwright::nb::set_leak_warnings(false);
+#endif
     rankwright::checkpoint = rankwright::check_signals;
     rankwright::bind_letor(m);
     rankwright::bind_products(m);

@@ -3,8 +3,11 @@
 // parallel_for(n, threads, f) calls f(i) once for each i in [0, n) on at most `threads` threads,
 // the caller among them. Tasks are handed out in increasing order, so whatever a task computes must
 // depend on its index alone; then every thread count gives the same bits. If tasks throw, the
-// exception of the lowest index is rethrown: tasks below it have all been started before it, and
-// they finish.
+// exception of the lowest index is rethrown: a task is left out only after one below it has thrown,
+// so those below the lowest have all run.
+//
+// There are at most kPerCore threads for each core, whatever is asked for. Where the system gives
+// fewer, or no memory for the queue, those that there are do the work, if need be the caller alone.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +20,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -34,11 +38,10 @@ class Pool {
         const std::function<void(std::size_t)>& task;
         const std::size_t n_tasks;
         std::atomic<std::size_t> next{0};
-        std::atomic<bool> stopped{false};
+        std::atomic<std::size_t> failed{std::numeric_limits<std::size_t>::max()};  // the lowest
         std::mutex mutex;
         std::condition_variable finished;
         std::size_t n_done = 0;
-        std::size_t failed = std::numeric_limits<std::size_t>::max();
         std::exception_ptr error;
 
         Job(const std::function<void(std::size_t)>& f, std::size_t n) : task(f), n_tasks(n) {}
@@ -48,7 +51,7 @@ class Pool {
         void work(void (*between)()) {
             for (std::size_t i; (i = next.fetch_add(1)) < n_tasks;) {
                 std::exception_ptr thrown;
-                if (!stopped.load(std::memory_order_relaxed)) {
+                if (i < failed.load(std::memory_order_relaxed)) {
                     try {
                         if (between) between();
                         task(i);
@@ -60,12 +63,16 @@ class Pool {
                 if (thrown && i < failed) {
                     failed = i;
                     error = std::move(thrown);
-                    stopped = true;
                 }
                 if (++n_done == n_tasks) finished.notify_all();
             }
         }
     };
+
+    static constexpr int kPerCore = 4;
+    // Counted when the module is loaded: a forked child must not find the count half done.
+    inline static const int kMost =
+        kPerCore * std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 
     std::mutex mutex_;
     std::condition_variable wake_;
@@ -81,6 +88,22 @@ class Pool {
             lock.unlock();
             job->work(nullptr);
         }
+    }
+
+    // Puts a job into the queue once for each thread that may help with it. From the first time on
+    // its task may be running, so nothing may be thrown here.
+    void offer(const std::shared_ptr<Job>& job, int helpers) noexcept {
+        std::lock_guard lock(mutex_);
+        helpers = std::min(helpers, kMost - 1);
+        try {
+            for (; n_workers_ < helpers; ++n_workers_) std::thread([this] { serve(); }).detach();
+        } catch (const std::exception&) {  // no more threads
+        }
+        try {
+            for (int i = std::min(helpers, n_workers_); i > 0; --i) queue_.push_back(job);
+        } catch (const std::bad_alloc&) {
+        }
+        wake_.notify_all();
     }
 
     // Never destroyed: its threads sleep until the process ends. A forked child has none of them,
@@ -101,12 +124,7 @@ class Pool {
     void run(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
         auto job = std::make_shared<Job>(task, n_tasks);
         const int helpers = static_cast<int>(std::min<std::size_t>(n_threads, n_tasks)) - 1;
-        if (helpers > 0) {
-            std::lock_guard lock(mutex_);
-            for (; n_workers_ < helpers; ++n_workers_) std::thread([this] { serve(); }).detach();
-            for (int i = 0; i < helpers; ++i) queue_.push_back(job);
-            wake_.notify_all();
-        }
+        if (helpers > 0) offer(job, helpers);
         job->work(checkpoint.load());
         std::unique_lock lock(job->mutex);
         job->finished.wait(lock, [&] { return job->n_done == n_tasks; });

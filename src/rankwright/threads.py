@@ -16,10 +16,10 @@ def n_threads(n_jobs: int | None = None) -> int:
     Parameters
     ----------
     n_jobs : int, optional
-        A positive number is taken as it is; ``-1`` is every available core, ``-2`` all but one, and
-        so on. ``None`` is the environment variable ``RANKWRIGHT_NUM_THREADS`` or, without it,
-        ``-1``. Available are the cores that the process may run on, within the quota of its control
-        group.
+        A positive number is taken as it is, though the kernels never start more than four threads
+        for each core; ``-1`` is every available core, ``-2`` all but one, and so on. ``None`` is
+        the environment variable ``RANKWRIGHT_NUM_THREADS`` or, without it, ``-1``. Available are
+        the cores that the process may run on, within the quota of its control group.
     """
     source = "n_jobs"
     if n_jobs is None:
