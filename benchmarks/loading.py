@@ -1,9 +1,15 @@
-"""Reading an MSLR-like LETOR file from the page cache into what each tool works on."""
+"""Reading an MSLR-like LETOR file from the page cache into what each tool works on.
+
+``python -m benchmarks.loading PYTHON`` compares with the rankwright of another interpreter instead,
+such as that of an older version: on the same dense file, and on a sparse one.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -11,7 +17,10 @@ from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import Any
+
+import numpy as np
 
 from benchmarks.harness import DATA, THREADS, Contender, Task, run_task
 from benchmarks.worker import Run, timed
@@ -216,3 +225,72 @@ def _cut_prefix(path: Path, target: Path) -> None:
     with open(path, "rb") as lines:
         head = lines.read(path.stat().st_size // 10) + lines.readline()
     target.write_bytes(head)
+
+
+# ---- another version ----
+
+ONE_READING = """
+import os, sys, time
+from rankwright.data.letor import read_letor
+
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1e3
+
+start, busy, before = time.perf_counter(), os.times(), peak()
+data = read_letor(sys.argv[1], n_jobs=int(sys.argv[2]))
+seconds, after = time.perf_counter() - start, os.times()
+processor = after.user + after.system - busy.user - busy.system
+print(seconds, processor, peak() - before, data.n_docs, data.n_features)
+"""
+
+
+def compare_versions(python: str, n_rounds: int) -> None:
+    """Read in turns with both interpreters; print medians and the ratios of the rounds."""
+    for path in (_files(N_QUERIES), _sparse_file()):
+        turns: dict[str, list[list[float]]] = {sys.executable: [], python: []}
+        for _ in range(n_rounds + 1):
+            for interpreter, rows in turns.items():
+                command = [interpreter, "-c", ONE_READING, str(path), str(THREADS)]
+                environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+                if interpreter == sys.executable:
+                    environment = dict(os.environ)
+                text = subprocess.check_output(command, text=True, env=environment)
+                rows.append([float(number) for number in text.split()])
+        ours, theirs = (np.array(rows[1:]) for rows in turns.values())  # the first round warms up
+        if (ours[:, 3:] != theirs[:, 3:]).any():
+            raise RuntimeError(f"{path.name}: the versions disagree on rows or features")
+        print(f"{path.name}: {path.stat().st_size / 1e6:,.0f} MB, {n_rounds} rounds")
+        for i, what in enumerate(("seconds", "processor seconds", "peak memory added, MB")):
+            a, b = ours[:, i], theirs[:, i]
+            print(
+                f"  {what:22} here {median(a):8.3f}  there {median(b):8.3f}  "
+                f"ratio of medians {median(a) / median(b):.3f}, of rounds {median(a / b):.3f}, "
+                f"of the best {a.min() / b.min():.3f}"
+            )
+
+
+def _sparse_file() -> Path:
+    """Return a file like those of text classification, generated unless it is there."""
+    path = DATA / "sparse.txt"
+    DATA.mkdir(exist_ok=True)
+    if not path.exists():
+        from scipy import sparse
+
+        from rankwright import Dataset, write_letor
+
+        n_docs, n_features = 300_000, 47_236
+        rng = np.random.default_rng(0)
+        X = sparse.random_array(
+            (n_docs, n_features), density=75 / n_features, format="csr", dtype=np.float32, rng=rng
+        )
+        write_letor(Dataset(X, rng.integers(0, 5, n_docs), np.arange(n_docs) // 100), path)
+    return path
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.loading", description=__doc__)
+    parser.add_argument("python", help="the other interpreter")
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args()
+    compare_versions(options.python, options.rounds)

@@ -23,8 +23,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert COMPILER is not None
     out = tmp_path_factory.mktemp("pool") / "pool"
     source = ROOT / "tests" / "native" / "pool.cpp"
-    command = [COMPILER, "-std=c++20", "-O1", f"-I{ROOT / 'cpp'}", source, "-o", out, "-pthread"]
-    subprocess.run([*command, "-ldl"], check=True, timeout=300)
+    flags = ["-std=c++20", "-O1", f"-I{ROOT / 'cpp'}", "-pthread", "-ldl"]
+    subprocess.run([COMPILER, str(source), "-o", str(out), *flags], check=True, timeout=300)
     return out
 
 
