@@ -56,7 +56,7 @@ def main() -> int:
     (out / "corpus").mkdir(parents=True, exist_ok=True)
     seeds = TOP / "fuzz" / "corpus" / name
     with tempfile.TemporaryDirectory(dir=_memory()) as folder:
-        one_input = Limited(target, Path(folder) / f"input{target.suffix}")
+        one_input = Limited(target, Path(folder) / target.file)
         if atheris is None:
             print("Atheris is not installed: inputs are mutated without guidance.")
             return _unguided(one_input, target, sorted(seeds.iterdir()), n, out)

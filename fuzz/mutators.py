@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import zstandard
 
+from rankwright.comparison.keys import hashed
+
 Basic: TypeAlias = Callable[[bytes], bytes]  # changes some bytes
 Mutator: TypeAlias = Callable[[bytes, Random, Basic], bytes]
 
@@ -164,13 +166,26 @@ def _other_value(value: Any, random: Random) -> Any:
     return value
 
 
-def journal(data: bytes, random: Random, basic: Basic) -> bytes:
-    """Change one line of a file of JSON texts, or the lines."""
+def result(data: bytes, random: Random, basic: Basic) -> bytes:
+    """Change a stored result, and mostly seal it again."""
+    data = json_text(data, random, basic)
+    try:
+        found = json.loads(data)
+        content = {name: item for name, item in found.items() if name not in ("key", "check")}
+        seal = hashed(json.dumps(content, sort_keys=True).encode())[:8]
+        sealed = json.dumps({**found, "check": seal})
+    except (ValueError, AttributeError, RecursionError):
+        return data
+    return data if random.randrange(6) == 0 else sealed.encode()
+
+
+def study(data: bytes, random: Random, basic: Basic) -> bytes:
+    """Change one line of a file of results, or the lines."""
     rows = data.split(b"\n")
     if random.randrange(3) == 0 or len(rows) < 2:
         return lines(data, random, basic)
     place = random.randrange(len(rows) - 1)
-    rows[place] = json_text(rows[place], random, basic).replace(b"\n", b" ")
+    rows[place] = result(rows[place], random, basic).replace(b"\n", b" ")
     return b"\n".join(rows)
 
 

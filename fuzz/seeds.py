@@ -6,11 +6,14 @@ import gzip
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import zstandard
 
 import rankwright as rw
+from fuzz.targets import ABOUT, KEY
+from rankwright.comparison.store import open_store, write_result
 from rankwright.linear import TopicRankers
 from rankwright.models import MODELS, make_model
 
@@ -97,12 +100,33 @@ def _lineup() -> Seeds:
     )
 
 
+def _study() -> Seeds:
+    path = CORPUS / "seed.jsonl"
+    for name, results in {"empty": [], "one": [{"value": 0.5, "params": {"alpha": 0.1}}]}.items():
+        with open_store(path, ABOUT) as store:
+            for i, result in enumerate([*results, {"value": None, "folds": [0.5, None]}]):
+                store.add(f"{i}-version", result)
+        yield f"{name}.jsonl", path.read_bytes()
+        path.unlink()
+    (CORPUS / ".seed.jsonl.lock").unlink(missing_ok=True)
+
+
+def _result() -> Seeds:
+    with TemporaryDirectory() as name:
+        folder = Path(name) / "result"
+        for kind, files in {"bare": {}, "files": {"scores.npy": b"0"}}.items():
+            write_result(folder, KEY, {"model": "linear", "valid": 0.5, "trials": [1]}, files)
+            yield f"{kind}.json", (folder / "result.json").read_bytes()
+
+
 SEEDS = {
     "model": _models,
     "trees": _trees,
     "csv": _csv,
     "stream": _stream,
     "scores": _scores,
+    "study": _study,
+    "result": _result,
     "lineup": _lineup,
 }
 

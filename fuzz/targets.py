@@ -13,12 +13,14 @@ import scipy.sparse as sp
 import rankwright as rw
 from fuzz import mutators
 from rankwright.comparison import read_lineup
+from rankwright.comparison.store import open_store, read_result
 from rankwright.data.dataset import Dataset
 from rankwright.data.scores import read_scores
 from rankwright.exceptions import DataError
 from rankwright.trees import model_text
 from rankwright.trees.engine import load_booster
 
+ABOUT, KEY = {"metric": "ndcg@10", "folds": 3}, "settings-version"
 _THREE = Dataset(np.eye(3), [0, 1, 2], [1, 1, 1])
 _WIDEST = 10_000  # features of a model that is asked for scores
 
@@ -31,14 +33,14 @@ class Target:
     ----------
     read : callable
         Reads a file. What it refuses is a DataError; any other error is a finding.
-    suffix : str
-        Of the file.
+    file : str
+        Its name.
     mutate : callable
         Returns another input of the same structure.
     """
 
     read: Callable[[Path], None]
-    suffix: str
+    file: str
     mutate: mutators.Mutator
 
 
@@ -125,16 +127,30 @@ def _scores(path: Path) -> None:
     read_scores(path, _THREE)
 
 
+def _study(path: Path) -> None:
+    with open_store(path, ABOUT) as store:
+        for key in store.results:
+            store.find(key)
+
+
+def _result(path: Path) -> None:
+    found, why = read_result(path.parent, KEY)
+    if found is None:
+        raise DataError(f"is not a result: {why}.", path=path)
+
+
 def _lineup(path: Path) -> None:
     for entry in read_lineup(path):
         entry.describe()
 
 
 TARGETS = {
-    "model": Target(_model, ".rw", mutators.archive),
-    "trees": Target(_trees, ".txt", mutators.trees),
-    "csv": Target(_csv, ".csv", mutators.lines),
-    "stream": Target(_stream, ".txt", mutators.compressed),
-    "scores": Target(_scores, ".txt", mutators.compressed),
-    "lineup": Target(_lineup, ".toml", mutators.lines),
+    "model": Target(_model, "input.rw", mutators.archive),
+    "trees": Target(_trees, "input.txt", mutators.trees),
+    "csv": Target(_csv, "input.csv", mutators.lines),
+    "stream": Target(_stream, "input.txt", mutators.compressed),
+    "scores": Target(_scores, "input.txt", mutators.compressed),
+    "study": Target(_study, "input.jsonl", mutators.study),
+    "result": Target(_result, "result.json", mutators.result),
+    "lineup": Target(_lineup, "input.toml", mutators.lines),
 }

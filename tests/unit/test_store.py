@@ -373,3 +373,17 @@ def test_a_result_of_the_first_version_is_known(tmp_path: Path) -> None:
     first = Path(__file__).parent.parent / "golden" / "first" / "comparison" / "models" / "random"
     shutil.copytree(first / "split", tmp_path / "r")
     assert read_result(tmp_path / "r", "k-c") == (None, "of an earlier version")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [None, ["model.rw"], {"../model.rw": ""}, {"/dev/zero": ""}, {"pipe": ""}, {"a\0b": ""}, 3],
+)
+def test_a_sealed_result_names_files_of_its_folder_alone(files: Any, tmp_path: Path) -> None:
+    written(tmp_path / "r")
+    os.mkfifo(tmp_path / "r" / "pipe")  # which would be read for ever
+    content: dict[str, Any] = {"files": files}
+    seal = keys.hashed(json.dumps(content, sort_keys=True).encode())[:8]
+    sealed = json.dumps({"key": "k-c", "check": seal, **content})
+    (tmp_path / "r" / "result.json").write_text(sealed)
+    assert read_result(tmp_path / "r", "k-c") == (None, "damaged")

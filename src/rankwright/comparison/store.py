@@ -229,13 +229,21 @@ def read_result(folder: Path, key: str) -> tuple[dict[str, Any] | None, str]:
         return None, "of an earlier version" if _is_first_form(content) else "damaged"
     if found["key"] != key:
         return None, "of another version" if _is_outdated(key, [found["key"]]) else ""
+    return (found, "") if _files_are_whole(folder, found.get("files")) else (None, "damaged")
+
+
+def _files_are_whole(folder: Path, seals: Any) -> bool:
+    """Tell whether files, all of them in the folder, are as they were written."""
+    if not isinstance(seals, dict) or any(Path(name).name != name for name in seals):
+        return False
     try:
-        for name, seal in found["files"].items():
-            if hashed((folder / name).read_bytes()) != seal:
-                return None, "damaged"
-    except OSError:
-        return None, "damaged"
-    return found, ""
+        # A pipe or a device would never end.
+        return all(
+            (folder / name).is_file() and hashed((folder / name).read_bytes()) == seal
+            for name, seal in seals.items()
+        )
+    except (OSError, ValueError):
+        return False
 
 
 def _is_first_form(content: bytes) -> bool:
