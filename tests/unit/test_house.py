@@ -1,12 +1,72 @@
-"""The house: every room has its layer, and the page on design shows them."""
+"""The house: sizes of files and functions, comments, and imports without circles."""
 
 from __future__ import annotations
 
+import ast
+import graphlib
+import io
 import re
+import tokenize
 import tomllib
 from pathlib import Path
 
+import grimp
+import pytest
+
 ROOT = Path(__file__).parents[2]
+PYTHON = sorted((ROOT / "src").rglob("*.py"))
+CPP = sorted((ROOT / "cpp").glob("*.[hc]pp"))
+NUMERIC = ("metrics", "problems", "solvers", "theory")
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(PYTHON) > 150
+    assert len(CPP) > 20
+
+
+@pytest.mark.parametrize(("paths", "most"), [(PYTHON, 400), (CPP, 600)], ids=["Python", "C++"])
+def test_a_file_holds_one_idea(paths: list[Path], most: int) -> None:
+    lengths = {path: len(path.read_bytes().splitlines()) for path in paths}
+    assert not {name: n for name, n in lengths.items() if n > most}
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from ``def`` to the end, without the docstring."""
+    docstring = 0
+    if ast.get_docstring(function) is not None:
+        first = function.body[0]
+        docstring = (first.end_lineno or 0) - first.lineno + 1
+    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    long = {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": code_lines(node)
+        for path in PYTHON
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node) > 60
+    }
+    assert not long
+
+
+@pytest.mark.parametrize("room", NUMERIC)
+def test_numbers_have_reasons(room: str) -> None:
+    """At least 2 % of the lines where numerics are give a reason or an invariant."""
+    comments = lines = 0
+    for path in (ROOT / "src/rankwright" / room).glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        lines += text.count("\n")
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            comments += token.type == tokenize.COMMENT and not token.string.startswith("# ----")
+    assert comments >= 0.02 * lines, f"{room}: {comments} comments in {lines} lines"
+
+
+def test_imports_go_in_no_circle() -> None:
+    graph = grimp.build_graph("rankwright", cache_dir=None, exclude_type_checking_imports=True)
+    order = graphlib.TopologicalSorter(
+        {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    )
+    order.prepare()  # raises CycleError
 
 
 def layers() -> list[str]:
