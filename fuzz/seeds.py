@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -102,7 +103,8 @@ def _lineup() -> Seeds:
 
 def _study() -> Seeds:
     path = CORPUS / "seed.jsonl"
-    for name, results in {"empty": [], "one": [{"value": 0.5, "params": {"alpha": 0.1}}]}.items():
+    one: list[dict[str, Any]] = [{"value": 0.5, "params": {"alpha": 0.1}}]
+    for name, results in {"empty": [], "one": one}.items():
         with open_store(path, ABOUT) as store:
             for i, result in enumerate([*results, {"value": None, "folds": [0.5, None]}]):
                 store.add(f"{i}-version", result)

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Range, keys
-from rankwright.comparison.keys import code_hash, described, key
+from rankwright.comparison.keys import code_hash, described, hash_of_files, key
 from rankwright.comparison.store import (
     open_store,
     read_result,
@@ -122,12 +122,8 @@ def test_a_key_is_of_settings_and_code(other_version: Any) -> None:
     assert key(a=1, b="x") == f"{settings}-{'0' * 16}"
 
 
-def test_the_code_is_that_of_all_files_of_the_library(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def seen(root: Path) -> str:
-        monkeypatch.setattr(rw, "__file__", str(root / "__init__.py"))
-        return code_hash.__wrapped__()
+def test_the_code_is_that_of_all_files_of_the_library(tmp_path: Path) -> None:
+    assert code_hash() == hash_of_files(Path(rw.__file__).parent)
 
     def tree(name: str) -> Path:
         root = tmp_path / name
@@ -140,12 +136,12 @@ def test_the_code_is_that_of_all_files_of_the_library(
     one, two = tree("one"), tree("two")
     (two / "data" / "__pycache__" / "b.pyc").write_text("compiled")
     os.utime(two / "__init__.py", (0, 0))
-    before = seen(one)
-    assert before == seen(two)  # equal installs, in other places, at other times
+    before = hash_of_files(one)
+    assert before == hash_of_files(two)  # equal installs, in other places, at other times
     (two / "data" / "b.py").write_text("c")  # of the same size
-    assert seen(two) != before
+    assert hash_of_files(two) != before
     (one / "_kernels.so").write_bytes(b"\x7e")
-    assert seen(one) not in (before, seen(two))
+    assert hash_of_files(one) not in (before, hash_of_files(two))
 
 
 def test_a_fingerprint_is_of_all_that_is_learned_from() -> None:

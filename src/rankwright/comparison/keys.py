@@ -11,7 +11,6 @@ import inspect
 import secrets
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,20 @@ def key(**parts: Any) -> str:
     return f"{hashed(described(parts).encode())}-{code_hash()}"
 
 
-@cache
+# Computed once in a process; functools.cache would hold a lock that a fork could inherit.
+_code: dict[Path, str] = {}
+
+
 def code_hash() -> str:
     """Return a hash of the installed library: its Python files and its kernels."""
     root = Path(rankwright.__file__).parent
+    if root not in _code:
+        _code[root] = hash_of_files(root)
+    return _code[root]
+
+
+def hash_of_files(root: Path) -> str:
+    """Return a hash of the Python files and shared libraries below a folder, with their names."""
     digest = hashlib.blake2b(digest_size=8)
     files = [path for suffix in ("py", "so") for path in root.rglob(f"*.{suffix}")]
     for path in sorted(files, key=lambda path: path.relative_to(root).parts):
