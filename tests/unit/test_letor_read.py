@@ -393,6 +393,43 @@ def test_blocks_of_a_compressed_file_are_put_together(
             assert_same(read_letor(packed, doc_ids=True, dense=dense), whole)
 
 
+LATER: dict[str, tuple[str, dict[str, Any]]] = {
+    "wider": ("1 qid:1 1:1 2:2\n" * 5 + "1 qid:1 7:1\n", {}),
+    "wider_in_the_middle_of_a_line": ("1 qid:1 1:1 2:2\n" * 5 + "1 qid:1 1:1 9:9 2:2\n", {}),
+    "zero_based": ("1 qid:1 1:1 2:2\n" * 5 + "1 qid:1 0:1\n", {}),
+    "zero_based_and_sparse": ("1 qid:1 1:1 2:2\n" * 5 + "1 qid:1 0:1\n", {"dense": False}),
+    "sparse": ("1 qid:1 1:1 4:4\n" + "1 qid:1\n" * 20, {}),
+    "dense": ("1 qid:1 8:1\n" + "1 qid:1 1:1 2:2 3:3 4:4\n" * 20, {}),
+    "texts": ("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:b 1:1\n1 qid:3 1:1\n1 qid:-4 1:1\n", {}),
+    "no_features_at_first": ("1 qid:1\n" * 5 + "1 qid:1 2:2\n", {}),
+    "no_documents_at_first": ("# note\n\n" * 5 + "1 qid:1 2:2\n", {}),
+    "more_in_the_end": ("1 qid:1 1:1                \n" * 5 + "1 qid:1 1:1\n" * 200, {}),
+}
+
+
+@pytest.mark.parametrize(("text", "options"), LATER.values(), ids=LATER)
+@pytest.mark.parametrize("block_bytes", [1, 40])
+@pytest.mark.parametrize("piped", [False, True])
+def test_what_only_a_later_block_shows_holds_for_all(
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    options: dict[str, Any],
+    block_bytes: int,
+    piped: bool,
+) -> None:
+    path = store(text)
+    whole = read_letor(path, doc_ids=True, **options)
+    monkeypatch.setattr(blocks_of_lines, "BLOCK_BYTES", block_bytes)
+    raw: Any = io.BytesIO(text.encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(raw)))
+    again = read_letor("-" if piped else path, doc_ids=True, **options)
+    assert_same(again, whole)
+    assert again.qid.dtype == whole.qid.dtype
+    if whole.is_sparse:
+        assert again.X.indices.dtype == whole.X.indices.dtype
+
+
 def test_lines_are_counted_across_blocks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks_of_lines, "BLOCK_BYTES", 16)
     rows = "1 qid:1 1:1\n\n" * 10
@@ -702,14 +739,20 @@ def lines(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(lines(), min_size=1, max_size=12), lines(), st.integers(1, 40), st.booleans())
+@given(
+    st.lists(lines(), min_size=1, max_size=12),
+    lines(),
+    st.integers(1, 40),
+    st.sampled_from([1, 50, 100, 1 << 20]),
+    st.booleans(),
+)
 def test_any_text_reads_as_its_slow_twin_reads_it(
-    drawn: list[str], last: str, chunk_bytes: int, dense: bool
+    drawn: list[str], last: str, chunk_bytes: int, block_bytes: int, dense: bool
 ) -> None:
-    text = "\n".join(["0 qid:1 12:1", *drawn, last])
+    text = "\n".join([*drawn, "0 qid:1 12:1", last])
     expected = reference.read(text)
     how = LetorFormat("text", dense=dense, doc_ids=True, n_jobs=2, chunk_bytes=chunk_bytes)
-    rows = parse(text.encode(), how)
+    rows = parse(text.encode(), how, block_bytes)
     assert bits(to_dense(rows.X)) == bits(expected.X)
     assert bits(rows.y) == bits(expected.y)
     assert [str(qid) for qid in rows.qid.tolist()] == expected.qid

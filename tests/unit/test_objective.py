@@ -72,13 +72,16 @@ def test_shares_add_up(loss: str, cuts: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("n_docs", [1, 200, 700, 10**6])
 @pytest.mark.parametrize("loss", ["xendcg", "eps", "domination", "separable", "by layers"])
 def test_a_sample_depends_on_the_ids_and_not_on_the_shares(loss: str, n_docs: int) -> None:
-    one, many = (Objective(s, LOSSES[loss], NET) for s in (shares(), shares(5, 6, 30)))
+    turned = shares(5, 6, 30)[::-1]
+    one, many = (Objective(s, LOSSES[loss], NET) for s in (shares(), turned))
     w = np.array([0.5, -0.3, 0.2])
     samples = [objective.sample(n_docs) for objective in (one, many)]
     found = [s.hessian(o.scores(w)) for o, s in zip((one, many), samples, strict=True)]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
     assert [sample.is_all for sample in samples] == [n_docs == 10**6] * 2
-    assert samples[0].n_queries == samples[1].n_queries
+    ids = [np.sort(np.concatenate([s.groups.names for _, _, s in x.parts])) for x in samples]
+    np.testing.assert_array_equal(ids[0], ids[1])
+    assert samples[0].n_queries == samples[1].n_queries == len(ids[0])
     n_rows = [sum(len(share.y) for _, _, share in sample.parts) for sample in samples]
     assert n_rows[0] == n_rows[1]
     assert n_rows[0] >= min(n_docs, len(y))
