@@ -114,7 +114,8 @@ print(sorted(s.name for s in result.standings), result.failures[0].reason)
     result = subprocess.run(
         [sys.executable, "-c", session],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": python_path()},
+        # As a notebook has it: with the current folder on its path.
+        env={**os.environ, "PYTHONPATH": python_path(), "PYTHONSAFEPATH": ""},
         capture_output=True,
         text=True,
         timeout=120,
