@@ -40,7 +40,7 @@ $(VENV)/installed: $(VENV)/tools $(SOURCES) CMakeLists.txt pyproject.toml
 $(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install -q --upgrade pip
-	$(PEERS)/bin/python -m pip install -q pytest -r benchmarks/requirements.txt
+	$(PEERS)/bin/python -m pip install -q pytest hypothesis -r benchmarks/requirements.txt
 	$(PEERS)/bin/python -m pip install -q --force-reinstall --no-deps dist/*.whl
 	$(PEERS)/bin/python -m pip install -q dist/*.whl
 	touch $@
