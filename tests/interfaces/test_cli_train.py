@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -102,3 +104,22 @@ def test_values_of_params() -> None:
     given = parse_params(["a=1", "b=0.5", "c=True", "d=None", "e=l1", "f=[1, 2]", "g=x=y"])
     wanted = {"a": 1, "b": 0.5, "c": True, "d": None, "e": "l1", "f": [1, 2], "g": "x=y"}
     assert given == wanted
+
+
+@pytest.mark.parametrize("command", [["info"], ["train", "-o", "m.rw"]], ids=lambda c: c[0])
+def test_a_width_that_cannot_be_meant_takes_no_memory(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wide.txt").write_text("1 qid:1 2147483646:1\n")
+    name, *more = command
+    done = subprocess.run(
+        [sys.executable, "-m", "rankwright", name, "wide.txt", *more],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "wide.txt, feature: the largest index is 2147483646, but the file has 1" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "m.rw").exists()
