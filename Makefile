@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST = -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider -q
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help demo screenshot test test-systems test-peers test-environments soak sanitize check format stubs bench docs reproduce fuzz golden clean
+.PHONY: help demo screenshot test test-systems test-peers test-environments test-pythons audit soak sanitize check format stubs bench docs reproduce fuzz golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -81,6 +81,12 @@ soak: $(VENV)/installed ## kill -9, power cuts and forks at random moments, by t
 
 test-environments: $(VENV)/installed ## the suite as another user, without SIGINT, assertions, UTF-8, a home, a plain path (SHORT=1)
 	scripts/environments.sh $(if $(SHORT),short)
+
+test-pythons: ## build the wheel and try it on every Python that is here
+	scripts/pythons.sh
+
+audit: $(VENV)/installed ## the oldest versions of the dependencies that are allowed, and known vulnerabilities
+	scripts/audit.sh
 
 sanitize: $(VENV)/installed ## the compiled code and its tests under gcc's sanitizers (SHORT=1: five minutes)
 	scripts/sanitize.sh $(if $(SHORT),short)

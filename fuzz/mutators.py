@@ -92,7 +92,7 @@ def _decompressed(data: bytes) -> bytes:
             return zlib.decompressobj(31).decompress(data, 1 << 16)
         if data.startswith(_ZSTD):
             return zstandard.ZstdDecompressor().stream_reader(data).read(1 << 16)
-    except (zlib.error, zstandard.ZstdError):
+    except (zlib.error, zstandard.ZstdError, MemoryError):
         pass
     return data
 
@@ -104,7 +104,7 @@ def archive(data: bytes, random: Random, basic: Basic) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as source:
             entries = [(info.filename, source.read(info)) for info in source.infolist()]
-    except (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, NotImplementedError, OSError):
+    except Exception:  # zipfile lets through what its decompressors raise
         return basic(data)
     if not entries:
         return basic(data)

@@ -11,3 +11,8 @@ pytest.register_assert_rewrite("tests.reference", "tests.soak", "tests.compariso
 # How long an example takes is for benchmarks: tests must not depend on what else a machine does.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no process works alone at the end."""
+    items.sort(key=lambda item: "test_console_blocks" not in item.nodeid)

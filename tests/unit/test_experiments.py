@@ -3,57 +3,63 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 
-from rankwright.experiments import PAPERS, Context, Findings, Finished, Row, chosen, reproduce
+from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
 from rankwright.experiments.page import paper_page, proof_table, records, replace_part
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
+_KEPT = TemporaryDirectory()  # until the process ends
+FOLDER = _KEPT.name
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Any]:
-    """All experiments at quick scale, without any data set."""
-    out = tmp_path_factory.mktemp("reproduce")
-    found: list[Finished] = []
-    for paper in PAPERS:
-        found += reproduce(chosen(paper), Context(cache=out / "cache"), out)
-    return {(f.experiment.paper, f.experiment.name): f.result for f in found} | {("", ""): out}
+@cache
+def result_of(paper: str, name: str) -> tuple[Findings | None, Path]:
+    """One experiment at quick scale, without any data set, and where it was written."""
+    out = Path(mkdtemp(dir=FOLDER))
+    (wanted,) = (experiment for experiment in chosen(paper) if experiment.name == name)
+    (finished,) = reproduce([wanted], Context(cache=out / "cache"), out)
+    return finished.result, out / paper
+
+
+def findings(paper: str, name: str) -> Findings:
+    result, _ = result_of(paper, name)
+    assert result is not None
+    return result
 
 
 def rows_of(result: Findings, words: str) -> list[Row]:
     return [row for row in result.rows if words in row.what]
 
 
-@pytest.mark.parametrize("which", ALL, ids=str)
-def test_every_experiment_says_something_or_lacks_its_data(
-    which: tuple[str, str], results: dict[tuple[str, str], Any]
-) -> None:
-    result = results[which]
+@pytest.mark.parametrize(("paper", "name"), ALL)
+def test_every_experiment_says_something_or_lacks_its_data(paper: str, name: str) -> None:
+    result, out = result_of(paper, name)
     if result is None:
+        assert not (out / f"{name}.json").exists()
         return
     assert result.rows
-    out: Path = results[("", "")]
-    record = json.loads((out / which[0] / f"{which[1]}.json").read_text())
-    assert record["command"].startswith(f"rankwright reproduce {which[0]}")
+    record = json.loads((out / f"{name}.json").read_text())
+    assert record["command"].startswith(f"rankwright reproduce {paper}")
     for figure in result.figures:
-        assert (out / which[0] / f"{figure.name}.svg").read_text().startswith("<svg")
+        assert (out / f"{figure.name}.svg").read_text().startswith("<svg")
 
 
-def test_theorems_of_slam(results: dict[tuple[str, str], Any]) -> None:
-    bounds = results[("slam", "upper_bounds")].rows
+def test_theorems_of_slam() -> None:
+    bounds = findings("slam", "upper_bounds").rows
     assert [row.verdict for row in bounds] == ["holds"] * 4 + ["fails"] * 2
-    scale = {row.what.split("=")[-1]: row.verdict for row in results[("slam", "scale")].rows}
+    scale = {row.what.split("=")[-1]: row.verdict for row in findings("slam", "scale").rows}
     assert scale == {'"printed"': "fails", '"paper"': "holds", '"misordered"': "holds"}
-    assert results[("slam", "cumulative")].rows[0].verdict == "holds"
+    assert findings("slam", "cumulative").rows[0].verdict == "holds"
 
 
-def test_prank_is_below_the_multiclass_perceptrons(results: dict[tuple[str, str], Any]) -> None:
-    rows = rows_of(results[("prank", "figure2_left")], "perceptron")
+def test_prank_is_below_the_multiclass_perceptrons() -> None:
+    rows = rows_of(findings("prank", "figure2_left"), "perceptron")
     assert len(rows) == 2
     assert {row.verdict for row in rows} == {"reproduced"}
 
@@ -91,8 +97,9 @@ def test_intervals() -> None:
     assert difference_row("", "", [0.1, -0.11, 0.1, -0.09]).verdict == "undecided"
 
 
-def test_pages(results: dict[tuple[str, str], Any], tmp_path: Path) -> None:
-    found = records(results[("", "")])
+def test_pages(tmp_path: Path) -> None:
+    _, folder = result_of("slam", "scale")
+    found = records(folder.parent)
     assert "| slam | " not in proof_table(found)
     assert "[slam](docs/papers/slam.md)" in proof_table(found)
     page = paper_page([record for record in found if record["paper"] == "slam"], "results/slam")
