@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.public import modules
+from tests.warm_start import warm_command
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -132,12 +133,13 @@ def test_console_blocks_show_what_happens(page: Path) -> None:
     folder = None
     names: dict[str, Any] = {"__name__": "__main__"}
     done = 0
-    for block in _BLOCK.finditer(text):
-        # The Python examples before a block make the files that it uses, in their ``folder``.
-        _run_python(text[done : block.start()], names)
-        done, folder = block.end(), names["folder"]
-        commands, expected = _split(block[1])
-        assert _run_shell(commands, folder) == expected
+    with warm_command() as programs:
+        for block in _BLOCK.finditer(text):
+            # The Python examples before a block make the files that it uses, in their ``folder``.
+            _run_python(text[done : block.start()], names)
+            done, folder = block.end(), names["folder"]
+            commands, expected = _split(block[1])
+            assert _run_shell(commands, folder, programs) == expected
 
 
 def _run_python(text: str, names: dict[str, Any]) -> None:
@@ -152,10 +154,11 @@ def _split(block: str) -> tuple[list[str], list[str]]:
     return parts[1::2], [_rounded(output) for output in parts[2::2]]
 
 
-def _run_shell(commands: list[str], folder: str) -> list[str]:
-    """Run commands in one shell; return what each prints."""
+def _run_shell(commands: list[str], folder: str, programs: Path) -> list[str]:
+    """Run commands in one shell, with programs of its own; return what each prints."""
     script = "".join(f"{c}\nstatus=$?; printf '\\0'; (exit $status)\n" for c in commands)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    here = [str(programs), str(Path(sys.executable).parent)]
+    path = os.pathsep.join([*here, os.environ.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
