@@ -6,10 +6,11 @@
 #   optimize   PYTHONOPTIMIZE=2: no assertions, no docstrings (those of tests are made to count by pytest)
 #   locale     LC_ALL=C, and Python is kept from making it UTF-8
 #   home       no home that could be written to
+#   together   all of these at once
 #   path       temporary files and the current folder have blanks, brackets and bytes that are not UTF-8
 #
 # Each is first asked whether it is what it says. "short" takes the tests that meet files, children,
-# signals and terminals; without it the whole suite runs in each.
+# signals and terminals, together and with the path; without it the whole suite runs in each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 top=$PWD python=${PYTHON:-$PWD/.venv/bin/python}
@@ -19,7 +20,10 @@ if [ "${1:-}" = short ]; then
     shift
 fi
 environments=("$@")
-[ $# -gt 0 ] || environments=(user interrupt optimize locale home path)
+if [ $# = 0 ]; then
+    environments=(together path)
+    [ "$short" ] || environments=(user interrupt optimize locale home "${environments[@]}")
+fi
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 chmod 755 "$work"
@@ -27,11 +31,8 @@ export OMP_WAIT_POLICY=passive PYTHONSAFEPATH=1
 
 chosen=(--ignore="$top/tests/peers" --ignore="$top/tests/systems" "$top/tests" "$top/README.md" "$top/docs")
 if [ "$short" ]; then
-    chosen=()
-    for name in interfaces/test_cli interfaces/test_cli_train unit/test_files unit/test_letor_read \
-        unit/test_letor_write unit/test_persistence unit/test_parallel unit/test_download unit/test_writing; do
-        [ ! -e "$top/tests/$name.py" ] || chosen+=("$top/tests/$name.py")
-    done
+    chosen=("$top"/tests/interfaces/test_cli{,_train,_output}.py
+        "$top"/tests/unit/test_{download,journal,letor_read,letor_write,lock,parallel,persistence,processes,writing}.py)
 fi
 
 is_so() { # COMMAND CONDITION
@@ -86,6 +87,13 @@ for environment in "${environments[@]}"; do
         home)
             with=(env HOME="$home" XDG_CACHE_HOME="$home/cache")
             so='not os.path.isdir(os.path.expanduser("~/x")) and os.system("touch ~/x 2>/dev/null")'
+            ;;
+        together)
+            with=(not_root env --ignore-signal=INT HOME="$work/home" PYTHONOPTIMIZE=2
+                LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0)
+            so='os.geteuid() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN and sys.flags.optimize == 2'
+            so+=' and locale.getpreferredencoding() == "ANSI_X3.4-1968" and not os.access(os.environ["HOME"], os.W_OK)'
+            jobs+=(-W "ignore::pytest.PytestConfigWarning")
             ;;
         path)
             here=$work/$'a [b] \xff'

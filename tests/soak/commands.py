@@ -53,15 +53,6 @@ def _files(*patterns: str) -> Callable[[Path], Result]:
     return read
 
 
-def _reproduced(folder: Path) -> Result:
-    """Return figures, results and what was computed, but for the time it took."""
-    found = _files("papers/**/*.svg", "papers/cache/*.jsonl")(folder)
-    for path in sorted(folder.glob("papers/prank/*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        found[path.name] = {key: value for key, value in record.items() if key != "seconds"}
-    return found
-
-
 def _lines(path: Path, *names: str) -> Result:
     """Return the results in a file of lines, named by some of what they hold, without times."""
     found: Result = {}
@@ -69,6 +60,15 @@ def _lines(path: Path, *names: str) -> Result:
         fields = json.loads(line)
         name = " ".join(str(fields[key]) for key in names)
         found[name] = {k: v for k, v in fields.items() if k not in ("seconds", "check")}
+    return found
+
+
+def _reproduced(folder: Path) -> Result:
+    """Return figures, results and the pieces that were computed, but for the time it took."""
+    found = _files("papers/**/*.svg")(folder) | _lines(folder / "papers/cache/pieces.jsonl", "key")
+    for path in sorted(folder.glob("papers/prank/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found[path.name] = {key: value for key, value in record.items() if key != "seconds"}
     return found
 
 
