@@ -48,7 +48,9 @@ def prepare(folder: Path) -> None:
 def _files(*patterns: str) -> Callable[[Path], Result]:
     def read(folder: Path) -> Result:
         paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-        return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+        names = {str(path.relative_to(folder)): path for path in paths}
+        # What is still being written has a hidden name.
+        return {name: path.read_bytes() for name, path in names.items() if "/." not in name}
 
     return read
 

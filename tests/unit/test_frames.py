@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gzip
+import os
 import re
 import sys
 from decimal import Decimal
@@ -275,6 +276,14 @@ def test_other_types_are_no_features(values: Any) -> None:
     frame = pd.DataFrame({"label": [0, 1, 2], "u": values})
     with pytest.raises(DataError, match=r"^u: features must be numbers, but the column has type "):
         rw.from_frame(frame, qid=None, allow_nan=True)
+
+
+@pytest.mark.parametrize("name", [b"s3:a.parquet", b"\xff.parquet", b"file:b.csv", b"\xff.csv"])
+def test_any_name_of_a_file_is_a_name(name: bytes, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(name)
+    dataset = rw.from_frame(pd.DataFrame({"qid": [1, 1], "label": [0, 1], "u": [0.5, 1.5]}))
+    write_frame(dataset, path)
+    np.testing.assert_array_equal(rw.read(path).X, dataset.X)
 
 
 def test_decimals_are_numbers() -> None:

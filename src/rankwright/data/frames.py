@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -127,21 +128,15 @@ def read_frame(
         )
         options = csv.ConvertOptions(column_types=texts, strings_can_be_null=True)
         load = partial(csv.read_csv, convert_options=options)
-    if Path(path).suffix.lower() == ".parquet":
-        if not Path(path).is_file():
-            raise DataError("there is no such file.", path=path)
-        source: Any = path
-    else:
-        with open_binary(path) as (stream, _):
-            source = arrow.BufferReader(stream.read())
-    try:
-        table = load(source)
-        names = table.column_names
-    except (arrow.ArrowException, OSError) as error:
-        reason = _one_line(error)
-        raise DataError(f"is not a readable {kind[1:]} file: {reason}.", path=path) from None
-    except UnicodeDecodeError:
-        raise DataError("names of columns must be UTF-8 text.", path=path) from None
+    with _opened(path, arrow) as source:
+        try:
+            table = load(source)
+            names = table.column_names
+        except (arrow.ArrowException, OSError) as error:
+            reason = _one_line(error)
+            raise DataError(f"is not a readable {kind[1:]} file: {reason}.", path=path) from None
+        except UnicodeDecodeError:
+            raise DataError("names of columns must be UTF-8 text.", path=path) from None
     if kind == ".csv" and qid is not None and names.count(qid) == 1:  # of two, from_frame tells
         table = _plain_integers(table, qid)
     return from_frame(
@@ -153,6 +148,23 @@ def read_frame(
         allow_nan=allow_nan,
         path=str(path),
     )
+
+
+@contextmanager
+def _opened(path: PathLike, arrow: Any) -> Iterator[Any]:
+    """Give Arrow a file to read from, or what is in a compressed one.
+
+    Arrow takes names for addresses (``s3:a.parquet``), and not every name is UTF-8.
+    """
+    if Path(path).suffix.lower() == ".parquet":
+        if not Path(path).is_file():
+            raise DataError("there is no such file.", path=path)
+        with open(path, "rb") as file:
+            yield file
+    else:
+        with open_binary(path) as (stream, _):
+            content = stream.read()
+        yield arrow.BufferReader(content)
 
 
 def _plain_integers(table: Any, column: str) -> Any:
