@@ -210,8 +210,8 @@ def test_a_missing_extra_is_one_line(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, _, err = run("convert", "good.txt", "out.csv")
     assert code == 2
-    expected = "data frames, Parquet and CSV need pyarrow: pip install 'rankwright[frames]'"
-    assert err == f"rankwright: {expected}\n"
+    need = "data frames, Parquet and CSV need the package pyarrow."
+    assert err == f"rankwright: {need} Install it with: pip install 'rankwright[frames]'\n"
     assert not (files / "out.csv").exists()
 
 

@@ -527,7 +527,10 @@ def test_a_missing_package_is_named_in_one_line(
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    message = f"data frames, Parquet and CSV need {package}: pip install 'rankwright[frames]'"
+    message = (
+        f"data frames, Parquet and CSV need the package {package}. "
+        "Install it with: pip install 'rankwright[frames]'"
+    )
     for name in ("x.csv", "x.parquet"):
         with pytest.raises(ImportError, match=exactly(message)):
             rw.read(tmp_path / name)

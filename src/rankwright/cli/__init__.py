@@ -50,20 +50,23 @@ def _version(
         raise typer.Exit
 
 
-app.command("info")(info.info)
-app.command("convert")(convert.convert)
-app.command("train")(train.train)
-app.command("path")(path.path)
-app.command("predict")(predict.predict)
-app.command("formula")(formula.formula)
-app.command("evaluate")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("tune")(tune.tune)
-app.command("bounds")(bounds.bounds)
-app.command("simulate")(simulate.simulate)
-app.command("noise-study")(noise_study.noise_study)
+for command in (
+    info.info,
+    convert.convert,
+    train.train,
+    path.path,
+    predict.predict,
+    formula.formula,
+    evaluate.evaluate,
+    compare.compare,
+    tune.tune,
+    bounds.bounds,
+    simulate.simulate,
+    noise_study.noise_study,
+):
+    app.command()(command)
 app.add_typer(datasets.app, name="datasets")
-app.command("reproduce")(reproduce.reproduce)
+app.command()(reproduce.reproduce)
 
 
 def main() -> None:

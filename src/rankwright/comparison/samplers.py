@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from rankwright.comparison.space import Choice, Range, Space, draw
 from rankwright.comparison.store import plain
+from rankwright.extras import load_extra
 
 SamplerName: TypeAlias = Literal["random", "optuna"]
 
@@ -45,13 +46,7 @@ class _Optuna:
     sequential = True
 
     def __init__(self, space: Space, random_state: int, higher_is_better: bool) -> None:
-        try:
-            import optuna
-        except ImportError:
-            raise ImportError(
-                "sampler='optuna' needs the package optuna. "
-                "Install it with: pip install 'rankwright[tune]'"
-            ) from None
+        optuna = load_extra("optuna", "tune", "sampler='optuna' needs")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna, self.space, self.random_state = optuna, space, random_state
         self._study = optuna.create_study(direction="maximize" if higher_is_better else "minimize")

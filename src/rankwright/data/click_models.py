@@ -141,7 +141,21 @@ class Cascade(ClickModel):
 
 
 @dataclass(frozen=True)
-class PositionBased(ClickModel):
+class _WithExamination(ClickModel):
+    """A model whose examination falls with a power of the rank or distance, or is a table."""
+
+    examination: Any = 1.0
+
+    _n_dimensions: ClassVar[int]  # of the table
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked = _check_examination(self.examination, self._n_dimensions)
+        object.__setattr__(self, "examination", checked)
+
+
+@dataclass(frozen=True)
+class PositionBased(_WithExamination):
     r"""The user examines rank r with a probability that depends on r only.
 
     .. math::
@@ -168,12 +182,8 @@ class PositionBased(ClickModel):
 
     examination: float | tuple[float, ...] = 1.0
 
+    _n_dimensions: ClassVar[int] = 1
     name: ClassVar[str] = "position"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checked = _check_examination(self.examination, n_dimensions=1)
-        object.__setattr__(self, "examination", checked)
 
     def theta(self, rank: Ints) -> Floats:
         """Return the probability that a rank, from 1, is examined."""
@@ -196,7 +206,7 @@ class PositionBased(ClickModel):
 
 
 @dataclass(frozen=True)
-class UserBrowsing(ClickModel):
+class UserBrowsing(_WithExamination):
     r"""The user examines a rank by its distance from the last click.
 
     With :math:`\lambda_r(s)` the probability that the last click above rank r is at rank s
@@ -230,12 +240,8 @@ class UserBrowsing(ClickModel):
 
     examination: float | tuple[tuple[float, ...], ...] = 1.0
 
+    _n_dimensions: ClassVar[int] = 2
     name: ClassVar[str] = "browsing"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checked = _check_examination(self.examination, n_dimensions=2)
-        object.__setattr__(self, "examination", checked)
 
     def gamma(self, rank: int, distance: Ints) -> Floats:
         """Return the probability that a rank is examined, by its distance from the last click."""

@@ -11,7 +11,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from rankwright.data.benchmarks import find_benchmark
 from rankwright.data.catalogue import Archive, Benchmark
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
+from rankwright.extras import load_extra
 
 Progress = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all if known
 
@@ -96,10 +96,7 @@ def fetch(
 
 def _download(archive: Archive, folder: Path, progress: Progress | None) -> None:
     """Download one file by pooch, which checks it and moves it to its place."""
-    try:
-        pooch = import_module("pooch")
-    except ImportError:
-        raise ImportError("downloads need pooch: pip install 'rankwright[data]'.") from None
+    pooch = load_extra("pooch", "data", "downloads need")
     pooch.get_logger().setLevel("WARNING")
     part = folder / f"{archive.name}.part"
     try:

@@ -24,6 +24,7 @@ from rankwright.data.validation import (
 )
 from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
+from rankwright.extras import load_extra
 
 SUFFIXES = (".parquet", ".csv")
 _DOC_ID = "doc_id"
@@ -248,15 +249,7 @@ def _to_numpy(column: Any, name: str, path: str | None) -> Any:
 
 
 def _import(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ImportError(
-            f"data frames, Parquet and CSV need {name.split('.')[0]}: "
-            "pip install 'rankwright[frames]'"
-        ) from None
+    return load_extra(name, "frames", "data frames, Parquet and CSV need")
 
 
 def _one_line(error: Exception) -> str:

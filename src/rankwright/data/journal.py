@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from types import TracebackType
 
 from rankwright.data import disk
 from rankwright.data.files import PathLike
@@ -89,10 +88,5 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

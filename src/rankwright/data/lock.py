@@ -12,7 +12,6 @@ import shlex
 import socket
 import sys
 import warnings
-from types import TracebackType
 from typing import Any
 
 from rankwright.data.files import PathLike
@@ -95,12 +94,7 @@ class Lock:
             return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
         return False
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # Removed while it is held: whoever opened it before sees that it is gone, and opens anew.
         with contextlib.suppress(OSError):
             os.unlink(self.path)

@@ -58,7 +58,17 @@ class AP(Metric):
 
 
 @dataclass(frozen=True)
-class RR(Metric):
+class _OfRelevant(Metric):
+    """What the metrics without options of their own share."""
+
+    k: int | None = None
+    threshold: float = 1.0
+    ties: Ties = "average"
+    empty: Empty = "skip"
+
+
+@dataclass(frozen=True)
+class RR(_OfRelevant):
     r"""Reciprocal rank of the first relevant document; its mean over queries is MRR.
 
     0 if the first relevant document stands below rank ``k``.
@@ -79,11 +89,6 @@ class RR(Metric):
     >>> RR().per_query([0, 1, 1], [3.0, 2.0, 1.0])
     array([0.5])
     """
-
-    k: int | None = None
-    threshold: float = 1.0
-    ties: Ties = "average"
-    empty: Empty = "skip"
 
     name: ClassVar[str] = "rr"
 
@@ -136,7 +141,7 @@ class Precision(Metric):
 
 
 @dataclass(frozen=True)
-class Recall(Metric):
+class Recall(_OfRelevant):
     """Share of the relevant documents that stand among the first ``k``.
 
     Parameters
@@ -156,11 +161,6 @@ class Recall(Metric):
     array([0.5])
     """
 
-    k: int | None = None
-    threshold: float = 1.0
-    ties: Ties = "average"
-    empty: Empty = "skip"
-
     name: ClassVar[str] = "recall"
 
     def from_ranking(self, ranking: RankedLabels) -> Floats:
@@ -173,7 +173,7 @@ class Recall(Metric):
 
 
 @dataclass(frozen=True)
-class HitRate(Metric):
+class HitRate(_OfRelevant):
     """Whether a relevant document stands among the first ``k`` (trec_eval's success).
 
     Parameters
@@ -192,11 +192,6 @@ class HitRate(Metric):
     >>> HitRate(k=1).per_query([0, 1], [2.0, 2.0])  # a tie: one half
     array([0.5])
     """
-
-    k: int | None = None
-    threshold: float = 1.0
-    ties: Ties = "average"
-    empty: Empty = "skip"
 
     name: ClassVar[str] = "hit_rate"
 

@@ -11,7 +11,18 @@ from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
-class DominationError(Metric):
+class _OfDomination(Metric):
+    """What both share: an error is good when it is low."""
+
+    # The thesis counts s_j > s_i, strictly, so that a tie is no error.
+    ties: Ties = "best"
+    empty: Empty = "skip"
+
+    higher_is_better: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class DominationError(_OfDomination):
     r"""Share of the dominating documents that are outscored by a document they dominate.
 
     .. math::
@@ -33,12 +44,7 @@ class DominationError(Metric):
     array([0.33333333])
     """
 
-    # The thesis counts s_j > s_i, strictly, so that a tie is no error.
-    ties: Ties = "best"
-    empty: Empty = "skip"
-
     name: ClassVar[str] = "domination_error"
-    higher_is_better: ClassVar[bool] = False
 
     def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""
@@ -46,7 +52,7 @@ class DominationError(Metric):
 
 
 @dataclass(frozen=True)
-class DominatedError(Metric):
+class DominatedError(_OfDomination):
     r"""Share of the dominated documents that outscore one of their dominators.
 
     .. math::
@@ -70,11 +76,7 @@ class DominatedError(Metric):
     array([0.33333333])
     """
 
-    ties: Ties = "best"
-    empty: Empty = "skip"
-
     name: ClassVar[str] = "dominated_error"
-    higher_is_better: ClassVar[bool] = False
 
     def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_rows
+from rankwright.estimator import check_features, check_rows, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
@@ -102,7 +102,10 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
         return "averaged" if self.variant == "averaged" else "last"
 
     def _scores(self, X: Matrix) -> Floats:
-        raise NotImplementedError
+        """Return one number for each document, which is what most decide by."""
+        if self.kernel is None:
+            return finite_scores(X @ self.coef_)
+        return self._kernel_scores(X)[:, 0]
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         raise NotImplementedError

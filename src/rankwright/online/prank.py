@@ -86,11 +86,6 @@ class PRank(OrdinalLearner):
         r"""Return the projections :math:`w \cdot x` that the thresholds cut."""
         return super().decision_function(X)
 
-    def _scores(self, X: Matrix) -> Floats:
-        if self.kernel is None:
-            return finite_scores(X @ self.coef_)
-        return self._kernel_scores(X)[:, 0]
-
     @property
     def _keeps_support(self) -> bool:
         return self.kernel is not None or self.variant == "voted"

@@ -13,7 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array, finite_scores
+from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds, check_positive
 from rankwright.online.kernel import kernel_rounds
@@ -71,11 +71,6 @@ class WidrowHoff(OrdinalLearner):
     def decision_function(self, X: Any) -> Floats:
         """Return the ranks 1..k before rounding."""
         return super().decision_function(X)
-
-    def _scores(self, X: Matrix) -> Floats:
-        if self.kernel is None:
-            return finite_scores(X @ self.coef_)
-        return self._kernel_scores(X)[:, 0]
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         k = len(self.classes_)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.files import PathLike, suffix
 from rankwright.data.writing import write_atomically
+from rankwright.extras import load_extra
 from rankwright.report.inline import script_json
 
 __all__ = ["Series", "line_chart", "save_chart", "scatter_chart", "small_multiples"]
@@ -234,7 +234,7 @@ def save_chart(chart: Any, path: PathLike, *, scale: float = 2.0) -> None:
     if kind not in (".svg", ".png", ".html"):
         raise ValueError(f"a chart can be saved as .svg, .png or .html, but not as {path!s}.")
     _altair()
-    convert: Any = _module("vl_convert")
+    convert: Any = load_extra("vl_convert", "report", "charts need")
     spec = chart.to_dict()
     if kind == ".png":
         content: bytes = convert.vegalite_to_png(spec, scale=scale)
@@ -262,18 +262,8 @@ def _page(convert: Any, spec: dict[str, Any]) -> str:
 # ---- what the charts share ----
 
 
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ImportError(
-            f"charts need the package {name.replace('_', '-')}. "
-            "Install it with: pip install 'rankwright[report]'"
-        ) from None
-
-
 def _altair() -> Any:
-    return _module("altair")
+    return load_extra("altair", "report", "charts need")
 
 
 def _rows(series: Mapping[str, Series], log_x: bool, log_y: bool) -> list[dict[str, Any]]:

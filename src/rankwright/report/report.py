@@ -16,6 +16,7 @@ from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.evaluation.folds import Fold
+from rankwright.extras import load_extra
 from rankwright.report.inline import script_hash
 
 MOST_RANKS = 100  # documents of a list that are kept
@@ -65,14 +66,9 @@ def report_html(comparison: Comparison, title: str = "") -> str:
 
 
 def _environment() -> Any:
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise ImportError(
-            "the report needs the package jinja2. Install it with: pip install 'rankwright[report]'"
-        ) from None
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    jinja2 = load_extra("jinja2", "report", "the report needs")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
     environment.filters["size"] = size_text
