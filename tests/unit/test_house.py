@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PYTHON = sorted((ROOT / "src").rglob("*.py"))
 CPP = sorted((ROOT / "cpp").glob("*.[hc]pp"))
-NUMERIC = ("metrics", "problems", "solvers", "theory")
+NUMERIC = ("linear", "losses", "metrics", "online", "predtron", "problems", "solvers", "theory")
 
 
 def test_there_is_something_to_look_at() -> None:

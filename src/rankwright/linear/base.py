@@ -134,6 +134,7 @@ class LinearModel(Ranker):
 
     def _objective(self, data: RankingData, penalty: ElasticNet) -> tuple[Objective, Floats]:
         """Return what to minimise, and the scale of the features."""
+        # Of all labels, before rows are left out: layers must not depend on what is drawn.
         loss = self.loss_for(data.y)
         data = self._grouped(self._training_part(data))
         X, scale = self._scaled(data.X)
@@ -156,11 +157,12 @@ class LinearModel(Ranker):
                 f"{solution.violation:.1e} and gap {solution.gap:.1e}, before the tolerance was "
                 "met. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=4,  # the line that called fit()
             )
         return solution
 
     def _keep(self, solution: Solution, scale: Floats) -> None:
+        # Weights of X / scale become weights of X.
         self.coef_ = solution.coef / scale
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
@@ -206,6 +208,7 @@ class LinearModel(Ranker):
         data = check_ranking_data(self, X, y, qid)
         objective, scale = self._objective(data, ElasticNet())
         if alphas is None:
+            # Four decades: below a ten-thousandth the penalty holds next to nothing back.
             alphas = (self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)).tolist()
         descending = sorted(map(float, alphas), reverse=True)
         return list(self._walk(objective, scale, descending, valid, metric))
@@ -220,6 +223,7 @@ class LinearModel(Ranker):
     ) -> Iterator[PathPoint]:
         w: Floats | None = None
         for alpha in alphas:
+            # Each fit starts from the solution of the penalty before, which is near.
             w = self._minimize(objective.with_penalty(self._penalty(alpha)), w).coef
             mean_loss, _ = objective.loss_and_slope(objective.scores(w))
             coef = w / scale
@@ -238,6 +242,7 @@ class LinearModel(Ranker):
 
     def _highest_alpha(self, objective: Objective) -> float:
         """Return the penalty weight from which on l1 leaves nothing; for l2, one of that size."""
+        # With a share of 0 there is no such weight; from a thousandth down it is taken for l2.
         ratio = {"l1": 1.0, "elasticnet": max(self.l1_ratio, 1e-3)}.get(str(self.penalty), 1.0)
         # A little more, so that rounding does not let one in.
         return max((1 + 1e-6) * objective.violation_at_zero() / ratio, 1e-12)

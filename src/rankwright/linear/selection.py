@@ -67,6 +67,7 @@ def choose_alpha(
     metric : Metric, default NDCG(k=10)
         What to do best by; the smallest mean wins if lower is better.
     """
+    # Half a decade apart: warm starts make the steps cheap, and smaller ones hardly differ.
     tried = np.sort(np.asarray(10 ** np.arange(0, -5.5, -0.5) if alphas is None else alphas))[::-1]
     # Largest first, as paths are walked: argmax then prefers the larger of equals.
     n_folds = min(n_folds, dataset.n_queries)

@@ -147,6 +147,7 @@ class TopicRankers(Estimator):
     def predict(self, X: Any) -> Floats:
         """Return scores of shape (n_docs, n_topics); a larger one ranks higher."""
         matrix, coef = check_features(self, X), self.coef_
+        # Few features have a weight for any topic: the other columns need not be multiplied.
         used = np.unique(coef.indices)
         return finite_scores(matrix[:, used] @ coef[used].toarray())
 
@@ -167,6 +168,7 @@ class TopicRankers(Estimator):
     # ---- choosing ----
 
     def _choose(self, X: Matrix, column: Callable[[int], Floats], n_topics: int) -> None:
+        # As in the thesis: l1, and features that come in by rounds.
         base = {"penalty": "l1", "n_induced": 50} if self.params is None else self.params
         self.choices_: list[dict[str, Any]] = [dict(base) for _ in range(n_topics)]
         self.validation_ = np.full(n_topics, math.nan)
@@ -224,12 +226,14 @@ class TopicRankers(Estimator):
 
     def _fit_topic(self, X: Matrix, y: Floats, topic: int) -> tuple[Ints, Floats]:
         ranker = self._ranker(self.choices_[topic], topic)
+        # The same penalty for each relevant document, as when alpha was chosen.
         ranker.set_params(alpha=ranker.alpha * _n_dominating(y))
         coef = ranker.fit(X, y).coef_
         features = np.flatnonzero(coef)
         return features, coef[features]
 
     def _ranker(self, params: dict[str, Any], topic: int) -> DominationRank:
+        # 63 bits: a positive number for signed integers too.
         seed = int(combine(self.random_state, mix(np.array([topic])))[0] >> np.uint64(1))
         return DominationRank(**{"random_state": seed, **params, "n_jobs": 1})
 

@@ -90,6 +90,7 @@ class Domination(Loss):
     def __hash__(self) -> int:
         if self.margin is None or callable(self.margin):
             return hash((Domination, self.layers, self.margin))
+        # -0.0 + 0.0 is 0.0: margins that are equal must have one hash.
         return hash(
             (Domination, self.layers, (np.asarray(self.margin, dtype=np.float64) + 0.0).tobytes())
         )
@@ -109,6 +110,7 @@ class Domination(Loss):
             query = groups.query_of_rows()
             np.minimum.at(lowest, query, y)
             dominating = np.bincount(query, weights=y > lowest[query], minlength=groups.n_queries)
+            # An outscored document has a term with exponent >= 0, and log(1 + e^0) = log 2.
             return math.log(2) * share * dominating
 
         return Bound(metric, lower, "log 2 x the number of violated dominators")

@@ -88,6 +88,7 @@ class Loss:
     ) -> tuple[float, Floats]:
         """Return the sum over queries and its (sub)gradient with respect to the scores."""
         values, grad = self._evaluate(scores, y, groups, n_jobs)
+        # Summed exactly: the order of the queries makes no difference.
         return math.fsum(values.tolist()), grad
 
     def per_query(

@@ -44,6 +44,8 @@ class _PairLoss(Loss):
 
     def lipschitz(self, m: int) -> float:
         """Twice the number of pairs, at most m^2/2 (S9); 2 if divided by it."""
+        # Pairs push some documents up by as much as the others down. Only pairs between these two
+        # sets count, of which there are at most m^2/4; within a set pushes cancel.
         return 2.0 if self.normalize == "pairs" else m * m / 2
 
     def prepare(
@@ -133,4 +135,4 @@ class RankLogistic(_PairLoss):
 
     name: ClassVar[str] = "rank_logistic"
     cost: ClassVar[str] = "O(pairs)"
-    at_tie: ClassVar[float] = math.log(2)
+    at_tie: ClassVar[float] = math.log(2)  # log(1 + e^0)

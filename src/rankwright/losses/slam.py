@@ -131,6 +131,7 @@ class SLAM(Loss):
     def _map_weights(self, y: Floats, groups: Groups, rank: Ints, m: Ints) -> Floats:
         relevant = y >= self.threshold
         r = np.repeat(sum_by_query(relevant.astype(np.float64), groups), groups.sizes)
+        # Where r is 0 no document is relevant: the 0/0 is not chosen, and all weights are 0 (S7).
         with np.errstate(divide="ignore", invalid="ignore"):
             v = np.where(relevant, (m - r) / (r * (m - r + rank)), 0.0)
             if self.metric == "map-uniform":
@@ -147,6 +148,8 @@ class SLAM(Loss):
         gain = np.exp2(y) - 1
         d = discount[rank - 1]
         if self.cutoff:
+            # For NDCG of the first k ranks; the paper's (30), of the k most relevant documents, is
+            # not bounded by these weights (S3).
             v = np.where(rank <= self.cutoff, gain * d, 0.0)
             best = sum_by_query(v, groups)
         else:
@@ -154,6 +157,7 @@ class SLAM(Loss):
             # What a document loses at most is its place to the last one's, for the lowest gain.
             last = np.maximum(groups.indptr[1:] - 1, 0)
             v = (gain - np.repeat(gain[last], groups.sizes)) * (d - discount[m - 1])
+        # All labels 0: Z = 0, nothing to order, and no weights (S7).
         z = np.repeat(best, groups.sizes)
         return np.divide(v, z, out=np.zeros_like(v), where=z > 0)
 

@@ -219,6 +219,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         n = self._n_rounds(data)
         if not self.shuffle:
             return np.arange(n)
+        # A stream for each epoch: an order does not depend on how many were drawn before.
         seed = 0 if self.random_state is None else int(self.random_state)
         return np.random.default_rng([seed, epoch]).permutation(n)
 
@@ -258,6 +259,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         super().check_state()
         for name in ("n_rounds_", "n_updates_"):
             value = getattr(self, name, None)
+            # So far below 2^63 that no stream can make a kernel's counter overflow.
             if type(value) is not int or not 0 <= value < 1 << 62:
                 raise DataError(f"{name} must be an integer >= 0, but is {value!r:.50}.")
         if type(getattr(self, "cumulative_loss_", None)) is not float:

@@ -35,6 +35,7 @@ class LogEntry:
     @property
     def ratio(self) -> float:
         """Loss over bound: at most 1."""
+        # Also where the bound is 0: what was not exceeded was kept.
         if self.loss == 0:
             return 0.0
         return self.loss / self.bound if self.bound > 0 else math.inf

@@ -120,6 +120,7 @@ class WeightForm:
             case "last":
                 return w
             case "averaged":
+                # The step of round t is not in the t - 1 weights before it: total adds that up.
                 return np.asarray(w - total / max(n, 1))
         length = self._length(w)
         direction = w / length if length > 0 else w

@@ -137,6 +137,7 @@ class MulticlassPerceptron(OrdinalLearner):
         u = np.asarray(ledger.comparator, dtype=np.float64)
         if u.shape != shape or not np.isfinite(u).all():
             raise ValueError(f"the comparator must be finite prototypes of shape {shape}.")
+        # The margin is that of prototypes of length 1 together: own score less the best other.
         scores = np.asarray(task.X @ (u / max(float(np.linalg.norm(u)), 1e-300)).T)
         rows = np.arange(len(task.ranks))
         own = scores[rows, task.ranks].copy()

@@ -109,12 +109,14 @@ class OnlineRanker(OnlineLinearRanker):
                     )
                 losses[i], grad = task.value_and_grad(scores, q, t)
                 t += 1
+                # Rounds count on from one call to the next: a stream may be cut anywhere.
                 eta = self.eta / t ** _POWERS[self.schedule]
                 before = w if u is None else w.copy()
                 if grad.any():
                     n_updates += 1
                     iterate.step(task.rows, begin, -eta * grad)
                 else:
+                    # The weights hold for one round more, which a mean must count.
                     iterate.skip()
                 if u is not None:
                     step = w - before

@@ -17,6 +17,7 @@ from rankwright.online.base import Rounds
 from rankwright.online.means import Variant
 from rankwright.online.rankers import OnlineLinearRanker
 
+# An epoch in which each document is in about twenty pairs: as winner or as loser.
 _TRIPLETS_PER_DOCUMENT = 10
 
 
@@ -99,6 +100,7 @@ class PAMIR(OnlineLinearRanker):
         layers = _kernels.Layers(data.y, data.groups.indptr, 1)
         queries = np.flatnonzero(np.diff(layers.first_layer) > 1)
         keys = data.groups.keys[queries]
+        # By key, a function of the id: what is drawn does not depend on the order of the queries.
         by_key = np.argsort(keys, kind="stable")
         seed = int(self.random_state or 0)
         return _Task(data, layers, queries[by_key], combine(seed, keys[by_key]))

@@ -99,6 +99,7 @@ class PRank(OrdinalLearner):
     def _voted_ranks(self, X: Matrix) -> Ints:
         """Return weighted medians of what all weights and thresholds predict."""
         kernel, k = self._kernel(), len(self.classes_)
+        # Thresholds after each update: b_r goes down by tau_r (R1).
         history = np.vstack([np.zeros(k - 1), -np.cumsum(self.taus_, axis=0)])
         ends = np.append(self.born_, self.n_rounds_ + 1)
         weights = np.diff(np.append(1, ends)).astype(np.float64)  # rounds that each survived
@@ -117,6 +118,7 @@ class PRank(OrdinalLearner):
                 predicted += scores >= history[:, r]
             for r in range(k):
                 votes[:, r] = (predicted == r) @ weights
+            # The median: the first rank that, with those below it, has half of the votes.
             ranks[begin : begin + size] = (2 * np.cumsum(votes, 1) >= weights.sum()).argmax(1)
         return ranks
 
@@ -127,6 +129,8 @@ class PRank(OrdinalLearner):
 
     def _begin(self, data: OrdinalData, whole: bool) -> None:
         k = len(self.classes_)
+        # Equal at the start, they move by whole numbers and stay in order (Lemma 1); gaps that are
+        # no integers would let them cross (R4).
         self.thresholds_ = np.zeros(k - 1)
         if self._keeps_support:
             self._begin_support(data.X, whole)
@@ -142,6 +146,7 @@ class PRank(OrdinalLearner):
         if self.kernel is not None:
             return self._learn_by_kernel(task, order)
         losses = np.empty(len(order))
+        # tau_r is +1 or -1 where threshold r is on the wrong side, else 0 (R1): a byte holds it.
         taus = np.empty((len(order), len(self.classes_) - 1), dtype=np.int8)
         with self._iterate(len(order)) as iterate:
             n_updates = _kernels.prank(

@@ -50,6 +50,7 @@ class OnlineLinearRanker(WeightForm, OnlineLearner, Ranker):
     def unscale(self, scale: Floats) -> None:
         """Turn a model of features divided by ``scale`` into one of the features as they are."""
         super().unscale(scale)
+        # Sums of weights are linear in them, and are divided as they are.
         if self._keeps_sum():
             for name in (self._names.weights, self._names.total):
                 setattr(self, name, getattr(self, name) / scale)

@@ -155,6 +155,8 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     def _step(self, data: RankingData, whole: bool) -> float:
         if self.eta is not None:
             return float(self.eta)
+        # Which documents are misordered does not depend on the scale of the weights: any step will
+        # do (S1). That is not so for "printed", and 1 is what the paper prints.
         if self.update != "paper":
             return 1.0
         if not whole and None in (self.radius, self.max_docs, self.v_max):
@@ -169,6 +171,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             r = self._kernel_radius(data.X)
         m = facts.max_docs if self.max_docs is None else self.max_docs
         v_max = facts.v_max if self.v_max is None else self.v_max
+        # Theorem 5; with a cutoff, m is the k of Corollary 7. If all features are 0, w stays 0.
         return 1 / max(4 * m * r**2 * v_max, 1e-300)
 
     def _kernel_radius(self, X: Matrix) -> float:
@@ -300,6 +303,7 @@ class SLAMFacts:
         if len(full) == 0:
             return cls(1, 1.0, 0.0)
         largest = np.maximum.reduceat(v, full)
+        # Documents without weight never make an update: the ratio is among the others.
         smallest = np.minimum.reduceat(np.where(v > 0, v, np.inf), full)
         ratio = float(np.max(largest / smallest, initial=1.0))
         total = float(np.add.reduceat(v, full).max())

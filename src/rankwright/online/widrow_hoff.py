@@ -74,6 +74,7 @@ class WidrowHoff(OrdinalLearner):
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         k = len(self.classes_)
+        # Halves go up, as in the kernel; np.round would take them to the even rank.
         nearest = np.floor(self._scores(X) + 0.5)
         return (np.clip(nearest, 1, k) - 1).astype(np.int64)
 
@@ -122,10 +123,12 @@ class WidrowHoff(OrdinalLearner):
         ):
             rank = int(task.ranks[row])
             p = float(scores[0, 0])
+            # Far above any rank, and its square is still a number; NaN fails as well.
             if not abs(p) < 1e100:
                 raise ValueError(self._too_long(math.sqrt(square)))
             losses.append(abs(min(max(math.floor(p + 0.5), 1), k) - 1 - rank))
             square = max(square, float(expansion.squared_norm(place)))
+            # 1/(2 R^2): an update takes away at most half of the error on its document.
             eta = self.eta if self.eta is not None else (0.5 / square if square > 0 else 0.0)
             if p != rank + 1:
                 n_updates += 1

@@ -66,6 +66,7 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
                 f"{type(self).__name__} needs two classes or more, but has one class: "
                 f"{self.classes_.tolist()}."
             )
+        # A label beyond the last class is clipped into the range, and then found to be another one.
         codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         wrong = self.classes_[codes] != labels
         if wrong.any():
@@ -148,6 +149,7 @@ class PredtronClassifier(PredtronOfClasses):
     def _mode(self) -> str:
         if self.mode != "auto":
             return self.mode
+        # To reject compares scores with costs, and only augmented updates put them on one scale.
         if self.reject is not None:
             return "augmented"
         return "predicted" if self.loss is None else "loss_driven"
@@ -170,6 +172,7 @@ class PredtronClassifier(PredtronOfClasses):
             if len(matrix) != n:
                 raise ValueError(f"loss must have a cost for each of {n} classes.")
             matrix = np.where(np.eye(n, dtype=bool), 0.0, matrix)  # by true class: columns
+        # Two classes lie on a line, and one score tells them apart; its costs are by true class.
         if n == 2 and self.reject is None:
             problem = Multiclass(2, matrix)  # checks the costs
             return Binary((float(problem.matrix[1, 0]), float(problem.matrix[0, 1])))
@@ -226,6 +229,7 @@ class PredtronOrdinal(PredtronOfClasses):
 
     def _problem(self) -> Native:
         n = len(self.classes_)
+        # Between two classes the distance is 0 or 1: the 0-1 loss, for which one score is enough.
         return Binary() if n == 2 else Ordinal(n)
 
 

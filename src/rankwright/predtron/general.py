@@ -153,6 +153,7 @@ class Predtron(PredtronLearner):
         if given.qid is not None:
             if self.fit_intercept:
                 raise ValueError("queries have no intercept: rankings do not see one.")
+            # Labels, one a query, are in the order of first rows already: that of the groups.
             order, groups = gather(check_qid(given.qid, matrix.shape[0]))
             matrix = matrix if order is None else matrix[order]
         n = matrix.shape[0] if groups is None else groups.n_queries

@@ -70,6 +70,7 @@ class PredtronLabelRanker(PredtronOfRankings, PredtronOfLabels):
     def rank(self, X: Any) -> NDArray[np.int64]:
         """Return the rank of each label, from 1, equal scores in the order of the columns."""
         scores = np.ascontiguousarray(self._decision(X))
+        # A ranking's codes are ranks from 0.
         codes = np.empty(scores.shape, dtype=np.int32)
         _kernels.predict_all(self._problem().kernel(self.n_labels_), scores, codes)
         return codes.astype(np.int64) + 1
@@ -78,6 +79,7 @@ class PredtronLabelRanker(PredtronOfRankings, PredtronOfLabels):
         """Return mean NDCG@10 over the rows."""
         scores = self.predict(X)
         labels = np.asarray(dense(y), dtype=np.float64).reshape(len(scores), -1)
+        # A row is a query whose documents are the labels.
         groups = Groups(np.arange(len(scores) + 1) * labels.shape[1])
         return SCORE_METRIC.mean(labels.ravel(), scores.ravel(), groups)
 

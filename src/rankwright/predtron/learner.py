@@ -92,6 +92,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         check_variant(self.variant)
         check_positive(self, "eta", "radius", "smallest_loss")
         if self.kernel is not None:
+            # Only lengths can be told by a kernel: the other norms look at single features.
             if self.norm != "l2":
                 raise ValueError(f"a kernel needs norm='l2', but norm is {self.norm!r}.")
             if self.variant == "voted":
@@ -111,6 +112,8 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
     def _step(self, data: PredtronData, whole: bool, d: int) -> float:
         if self.eta is not None:
             return float(self.eta)
+        # Predictions do not depend on the scale of the weights: without comparisons of scores and
+        # losses any step will do. With them, Theorem 1 fails for eta = 1 (P2).
         if self._mode() != "augmented":
             return 1.0
         smallest, radius = self.smallest_loss, self.radius
@@ -124,6 +127,8 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
                 )
             radius = self._radius(data)
         n = link_size(self.norm, data.X.shape[1] + self.fit_intercept, d)
+        # Theorem 1's c_L / (4 R^2); another norm adds its constant (Corollary 6). Where all inputs
+        # are 0 no score ever moves, and any step will do.
         step = smallest / max(4 * link_constant(self.norm, n) * radius**2, 1e-300)
         return step if math.isfinite(step) and step > 0 else 1.0
 
@@ -144,6 +149,8 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         """Return R of the inputs, in the space of the weights."""
         if self.kernel is None:
             return link_radius(data.X, self.norm, data.groups, intercept=self.fit_intercept)
+        # In the kernel's space |X_q|^2 is the largest eigenvalue of a query's Gram matrix; for a
+        # single row that is K(x, x).
         kernel, largest = self._kernel(), 0.0
         for at in range(data.n_rounds):
             rows = np.arange(data.X.shape[0])[data.rows_of(at)]
@@ -172,6 +179,8 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         self, data: PredtronData, order: Ints, other: Floats
     ) -> tuple[Floats, Floats, int]:
         theta, losses, charges = self.weights_, np.empty(len(order)), np.empty(len(order))
+        # Stored is Theta = grad psi(W), which the updates add to. For q = 2, to which short weights
+        # fall back as well (P8), W is Theta itself; else the kernel writes W when it is asked to.
         n = link_size(self.norm, *theta.shape)
         q = link_exponent(n) if self.norm != "l2" else 2.0
         link = _kernels.LinkedWeights(self.norm, q, theta, self.fit_intercept)
@@ -256,6 +265,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
     def _charge(self, task: PredtronData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         problem = self._problem()
         for at in order.tolist():
+            # Of the labels that came: the bound need not pay for losses that could not happen.
             smallest, largest = loss_range(problem, task.label_of(at))
             ledger.keep_min("c_L", smallest)
             ledger.keep_max("C_L", largest)
@@ -278,6 +288,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             link=link_constant(self.norm, n),
             eta=self.eta_ if mode == "augmented" else None,
         )
+        # Updates by the plain prediction have a bound on their number, the others on the losses.
         happened = t["mistakes"] if mode == "predicted" else t["loss"]
         return replace(bound, terms={**bound.terms, "loss": happened})
 
@@ -351,4 +362,5 @@ class PlusOne(Kernel):
 
     def __call__(self, X: Matrix, points: Any) -> Floats:
         """Return the kernel's values plus 1, documents by points."""
+        # (x, 1) . (z, 1) = x . z + 1: the constant feature, without writing it down.
         return super().__call__(X, points) + 1.0

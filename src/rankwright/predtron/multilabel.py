@@ -69,6 +69,7 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
 
     @property
     def _is_vector(self) -> bool:
+        # A matrix with one column has one class, the column's number; a vector has its two values.
         return self.n_labels_ == 1 and len(self.classes_) == 2
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -90,6 +91,7 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
             if given.first:
                 self.classes_ = np.arange(labels.shape[1])
             return labels
+        # How these messages begin is what scikit-learn's own checks look for.
         kind = type_of_target(labels, input_name="y")
         if kind not in ("binary", "multiclass"):
             raise ValueError(f"Unknown label type: {kind}. y must be a matrix of ones and zeros.")

@@ -73,18 +73,22 @@ def predtron_round(
     """
     sigma = problem.predict(t, y)
     loss = float(problem.loss(sigma, y))
+    # Not `loss <= 0`: a NaN from a problem of one's own makes no update either.
     if not loss > 0:
         return 0.0, 0.0
+    # Of the predictions without loss the one that the scores prefer; the bounds hold for any (P5).
     correct = problem.represent(problem.correct(y, t))
     scale, charge = (loss if mode == "loss_driven" else 1.0), 0.0
     if mode == "augmented":
         augmented = method_of(problem, "augmented")
         sigma = augmented(t, y)
         if len(u):
+            # phi(u, y) = max_sigma L(sigma, y) - <rep(sigma_y) - rep(sigma), u>, as in Theorem 1.
             best = augmented(u, y)
             charge = float(problem.loss(best, y) - (correct - problem.represent(best)) @ u)
     step = problem.represent(sigma) - correct
     if mode != "augmented" and len(u):
+        # What the comparator lacks of a weak margin of 1 against this very mistake (P3, P5).
         charge = scale * max(0.0, 1 + float(step @ u))
     direction[:] = scale * step
     return loss, charge

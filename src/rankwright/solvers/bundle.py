@@ -25,6 +25,14 @@ _OF_ENOUGH, _OF_GAP = 0.1, 0.02
 _SERIOUS, _LOOSER, _TIGHTER = 0.3, 0.5, 1.5
 # Where the second plane is taken: this share of the way from the best point to the trial.
 _BEYOND = 0.1
+# Without l2 the proximal term alone makes the model's minimum finite: when it promises little and
+# the estimate of the gap is not small, it is ten times too strong.
+_FREER = 0.1
+# Ascents of the dual with l1, as many as features may change sides, and halvings of each: 2^-40 of
+# a direction moves no digit that the gap could show.
+_ASCENTS, _HALVINGS = 100, 40
+# Below any value that floats of data can have: in place of 0 where something is divided by it.
+_TINY = 1e-300
 # Evaluations between best point and trial: golden section leaves 0.618^6, a twentieth, of the way.
 _SECTIONS = 6
 
@@ -71,7 +79,7 @@ def bundle(
     best_value = loss + penalty.value(best)
     history = [best_value]
     at_zero, _ = objective.loss_and_slope(objective.scores_at_zero())
-    enough = tol * max(at_zero, 1e-300)
+    enough = tol * max(at_zero, _TINY)
     model = _Model(penalty, objective.n_features)
     model.add(objective.gradient(slope), loss, best)
     if not penalty.violation(best, model.planes[0]).any():  # no query has a pair to order
@@ -94,7 +102,7 @@ def bundle(
                 stop = "converged"
                 break
             if penalty.convexity == 0:
-                model.scale_mu(0.1)  # it is the proximal term that promises so little
+                model.scale_mu(_FREER)  # it is the proximal term that promises so little
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
@@ -120,7 +128,7 @@ def bundle(
 
 def _first_curvature(plane: Floats, value: float) -> float:
     """Curvature with which the first step may lower the objective by about its size."""
-    return float(plane @ plane) / max(2 * value, 1e-300)
+    return float(plane @ plane) / max(2 * value, _TINY)
 
 
 def _between(
@@ -202,6 +210,7 @@ class _Model:
         if kink > 0:
             steepest = float(np.abs(pulled).max(initial=0.0)) - kink
             return value - height + value / kink * max(steepest, 0.0)
+        # The minimiser may be as far on the other side of 0 as the centre is on this one.
         reach = 2 * float(np.linalg.norm(pulled) * np.linalg.norm(self.centre))
         return value - height - float(pulled @ self.centre) + reach
 
@@ -233,7 +242,7 @@ class _Model:
         kink, curvature = self.penalty.kink, self.penalty.convexity + mu
         weights = self.weights
         slack = b + A @ self._primal(weights @ A, mu)
-        for _ in range(100):
+        for _ in range(_ASCENTS):
             if float(slack.max()) - float(weights @ slack) <= tol:  # the duality gap
                 break
             z = mu * self.centre - weights @ A
@@ -243,7 +252,7 @@ class _Model:
             highest = _minimise_on_simplex(part @ part.T / curvature, b + part @ pull / curvature)
             direction = highest - weights
             low, high = 0.0, 1.0
-            for n in range(40):
+            for n in range(_HALVINGS):
                 t = high if n == 0 else 0.5 * (low + high)
                 slack = b + A @ self._primal((weights + t * direction) @ A, mu)
                 rising = float(direction @ slack) >= 0
@@ -268,12 +277,16 @@ def _minimise_on_simplex(gram: Floats, b: Floats) -> Floats:
     to a constant, and the minimiser of :math:`\frac12 \mu^\top Q \mu - 1^\top \mu` over :math:`\mu
     \ge 0`, a problem of non-negative least squares, points in its direction.
     """
+    # On the simplex t changes nothing; it is to keep Q from negative eigenvalues. Twice the largest
+    # b and the mean of G's diagonal are of Q's own size; 1e-12 is for planes that are all 0.
     shift = 2 * float(b.max()) + float(np.trace(gram)) / len(b) + 1e-12
     Q = gram - b[:, None] - b[None, :] + shift
     values, vectors = np.linalg.eigh(Q)
-    values = np.maximum(values, 1e-12 * max(values[-1], 1e-300))
+    # Rounding errors of eigh are about 1e-16 n of the largest; with 300 planes, this is above them.
+    values = np.maximum(values, 1e-12 * max(values[-1], _TINY))
     root = np.sqrt(values)[:, None] * vectors.T
     target = (vectors.T @ np.ones(len(b))) / np.sqrt(values)
+    # scipy allows 3 n by default, which planes that are nearly the same use up.
     solution, _ = scipy.optimize.nnls(root, target, maxiter=50 * len(b))
     return _polish(gram, b, np.asarray(solution / solution.sum(), dtype=np.float64))
 
@@ -286,6 +299,7 @@ def _polish(gram: Floats, b: Floats, weights: Floats) -> Floats:
     system[:n, :n] = gram[np.ix_(chosen, chosen)]
     system[:n, n] = system[n, :n] = 1
     exact = np.zeros_like(weights)
+    # Planes may depend on each other: least squares, down to the rounding of the largest.
     exact[chosen] = np.linalg.lstsq(system, np.append(b[chosen], 1.0), rcond=1e-15)[0][:n]
     exact = np.maximum(exact, 0)
     exact /= exact.sum()

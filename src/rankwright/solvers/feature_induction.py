@@ -14,7 +14,8 @@ from rankwright.solvers.objective import Objective
 from rankwright.solvers.shares import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
-# Near the optimum a violation still shows where the objective has no digits left to show a gain.
+# Near the optimum a violation still shows where the objective has no digits left to show a gain:
+# rounds without one are allowed, but not for ever.
 _MOST_IDLE_ROUNDS = 20
 
 
@@ -100,7 +101,7 @@ def feature_induction(
             stop = "small_decrease"
         else:
             # Without a limit, features enter in large numbers, and many of them leave again: do not
-            # train them to the end before the next round.
+            # train them to the end before the next round, only to a tenth of what is wrong.
             hasty = n_induced is None and objective.penalty.l1 > 0
             stop = run.train(max(run.enough, 0.1 * run.violation) if hasty else run.enough)
     return run.solution(stop)

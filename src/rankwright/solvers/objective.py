@@ -18,7 +18,8 @@ from rankwright.losses.loss import Loss
 from rankwright.penalties import ElasticNet
 from rankwright.solvers.shares import Scores, Share, ShareLoss
 
-_EPS = float(np.finfo(np.float64).eps)
+# A few roundings: of a product and a sum, on the way there and back.
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 class Objective:
@@ -125,7 +126,7 @@ class Objective:
         steepest = float(np.abs(self.gradient(slope)).max(initial=0.0))
         largest = max(share.largest_feature() for share in self.shares)
         slopes = sum(float(np.abs(part).sum()) for part in slope.parts)
-        return max(tol * steepest, 4 * _EPS * largest * (loss + slopes))
+        return max(tol * steepest, _ROUNDING * largest * (loss + slopes))
 
     def violation_at_zero(self) -> float:
         """Return the largest violation of the optimality conditions at weights 0."""
@@ -144,7 +145,7 @@ class Objective:
         loss, slope = self.loss_and_slope(scores)
         value = loss + self.penalty.value(w)
         # Never 0: at the optimum value and bound are equal, and rounding decides their difference.
-        bound = max(value - self._lower_bound(scores, slope, gradient), 4 * _EPS * value)
+        bound = max(value - self._lower_bound(scores, slope, gradient), _ROUNDING * value)
         if self.penalty.convexity > 0:
             violation = self.penalty.violation(w, gradient)
             bound = min(bound, float(np.square(violation).sum() / (2 * self.penalty.convexity)))

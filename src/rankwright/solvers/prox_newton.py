@@ -22,6 +22,9 @@ _FRESH = 3
 _WATCHED, _FALL = 4, 4
 # Armijo's share of the promised decrease, as is customary, and a step that moves no digit.
 _SUFFICIENT, _SHORTEST = 1e-4, 1e-8
+# Sweeps over a quadratic model of at most a thousand features, and when they are enough: the next
+# direction is another one anyway, and the line search forgives the rest.
+_MOST_SWEEPS, _MOVES_NOTHING = 200, 1e-10
 
 
 def prox_newton(
@@ -191,13 +194,11 @@ def _newton_direction(w: Floats, gradient: Floats, H: Floats, penalty: ElasticNe
     return _coordinate_direction(w, slope, system, penalty)
 
 
-def _coordinate_direction(
-    w: Floats, slope: Floats, system: Floats, penalty: ElasticNet, max_sweeps: int = 200
-) -> Floats:
+def _coordinate_direction(w: Floats, slope: Floats, system: Floats, penalty: ElasticNet) -> Floats:
     """Minimise the quadratic model plus a kink by coordinate descent; ``slope`` is that at w."""
     d, slope = np.zeros_like(w), slope.copy()
     diagonal = np.diag(system)
-    for _ in range(max_sweeps):
+    for _ in range(_MOST_SWEEPS):
         largest = 0.0  # change, in the metric of the model
         for j in range(len(w)):
             target = w[j] + d[j] - slope[j] / diagonal[j]
@@ -207,6 +208,6 @@ def _coordinate_direction(
                 d[j] = new
                 slope += change * system[:, j]
                 largest = max(largest, abs(change) * np.sqrt(diagonal[j]))
-        if largest <= 1e-10 * (1 + np.sqrt(float(d @ system @ d))):
+        if largest <= _MOVES_NOTHING * (1 + np.sqrt(float(d @ system @ d))):
             break
     return d

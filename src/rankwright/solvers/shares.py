@@ -99,6 +99,7 @@ class ShareLoss:
         """Return about the largest value of a feature, from a sample of them."""
         # A scale for rounding errors: its digits do not matter, a look at all of X would cost.
         some = self.X.data if self.is_sparse else self.X
+        # Some thousand values, evenly spread.
         some = some[:: max(len(some) // 4096, 1)]
         return float(max(some.max(initial=0.0), -some.min(initial=0.0)))
 
