@@ -32,6 +32,7 @@ from rankwright.data.validation import Floats, Matrix, check_qid, check_X
 from rankwright.exceptions import DataError
 from rankwright.losses import Loss, from_name
 from rankwright.losses.names import LOSSES
+from rankwright.losses.own import WithValue
 from rankwright.metrics.dcg import NDCG
 
 SCORE_METRIC = NDCG(k=10)
@@ -366,7 +367,8 @@ def known_loss(loss: Any) -> Loss | None:
     """Return a loss by name or as it is; None for what is no loss, such as ``"lambdarank"``."""
     if isinstance(loss, str):
         return from_name(loss) if loss in LOSSES else None
-    return loss if callable(getattr(loss, "value_and_grad", None)) else None
+    has_value = isinstance(loss, WithValue)
+    return loss if has_value else None
 
 
 def kind_of(model: Any) -> str:

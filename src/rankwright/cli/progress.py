@@ -65,18 +65,19 @@ def interruptible() -> Iterator[Interrupt]:
 @contextlib.contextmanager
 def fit_progress() -> Iterator[Show]:
     """Show what a solver or a booster tells of itself."""
+    from rankwright.solvers.solution import Progress
+
     with display() as shown:
         bar = shown.bar()
 
-        def show(progress: Any) -> None:
-            total = getattr(progress, "n_estimators", None)
-            bar.update(_line(progress), done=progress.iteration, total=total)
+        def show(progress: Progress | BoostingProgress) -> None:
+            if isinstance(progress, Progress):
+                bar.update(_step(progress), done=progress.iteration, total=None)
+            else:
+                total = progress.n_estimators
+                bar.update(_trees(progress), done=progress.iteration, total=total)
 
         yield show
-
-
-def _line(progress: Any) -> str:
-    return _trees(progress) if hasattr(progress, "n_estimators") else _step(progress)
 
 
 def _step(progress: Progress) -> str:

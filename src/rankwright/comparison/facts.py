@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.evaluation.folds import Fold
+from rankwright.losses.own import as_loss
 from rankwright.metrics.parsing import parse
 
 _MOST_POINTS = 1000  # of a guarantee plot
@@ -59,7 +60,7 @@ def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
     from rankwright.theory import certificate
 
     loss = model.loss_for(fold.test.y)
-    if getattr(loss, "bound", None) is None:
+    if loss is None or as_loss(loss).bound is None:
         return None
     test = fold.test
     proof = certificate(loss, model.predict(test.X), test.y, test.groups)

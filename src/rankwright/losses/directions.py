@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
@@ -11,6 +11,7 @@ from rankwright.data.validation import Floats
 from rankwright.losses.loss import check_query_data
 
 
+@runtime_checkable
 class Directions(Protocol):
     """What a tree learner can fit without a loss: directions and curvatures."""
 

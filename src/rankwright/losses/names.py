@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rankwright.losses.domination import Domination
 from rankwright.losses.loss import Loss
+from rankwright.losses.own import WithValue
 from rankwright.losses.pairs import RankHinge, RankLogistic
 from rankwright.losses.slam import SLAM
 from rankwright.losses.softmax import XENDCG, ListNet
@@ -28,7 +29,7 @@ def from_name(loss: str | Loss) -> Loss:
     SLAM(metric='map', margin=1.0, threshold=1.0)
     """
     if not isinstance(loss, str):
-        if not hasattr(loss, "value_and_grad"):
+        if not isinstance(loss, WithValue):
             raise TypeError(f"loss must be a name or have value_and_grad, but is {loss!r}.")
         return loss
     if loss not in LOSSES:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from rankwright.losses.loss import Bound, Loss
 from rankwright.metrics.pairs import PairwiseError
 from rankwright.threads import n_threads
 
+Kernel: TypeAlias = Callable[[Floats, int], tuple[Floats, Floats]]  # (scores, threads)
+
 
 @dataclass(frozen=True)
 class _PairLoss(Loss):
@@ -23,6 +26,10 @@ class _PairLoss(Loss):
     normalize: Literal["pairs"] | None = None
 
     at_tie: ClassVar[float]  # cost of a tied pair; a misordered one costs at least as much
+
+    def kernel(self, layers: _kernels.Layers) -> Kernel:
+        """Return what computes the sums over the pairs of these layers."""
+        raise NotImplementedError
 
     def __post_init__(self) -> None:
         if self.normalize not in (None, "pairs"):
@@ -60,7 +67,7 @@ class PreparedPairs:
 
     def __init__(self, y: Floats, groups: Groups, loss: _PairLoss, threads: int) -> None:
         self.layers = _kernels.Layers(y, groups.indptr, threads)
-        self.kernel = getattr(self.layers, loss.name)  # a method of the same name
+        self.kernel = loss.kernel(self.layers)
         self.threads = threads
         self.weights: Floats | None = None
         if loss.normalize == "pairs":
@@ -107,6 +114,10 @@ class RankHinge(_PairLoss):
     cost: ClassVar[str] = "O(m log m)"
     at_tie: ClassVar[float] = 1.0
 
+    def kernel(self, layers: _kernels.Layers) -> Kernel:
+        """Return the sums of hinges."""
+        return layers.rank_hinge
+
 
 @dataclass(frozen=True)
 class RankLogistic(_PairLoss):
@@ -136,3 +147,7 @@ class RankLogistic(_PairLoss):
     name: ClassVar[str] = "rank_logistic"
     cost: ClassVar[str] = "O(pairs)"
     at_tie: ClassVar[float] = math.log(2)  # log(1 + e^0)
+
+    def kernel(self, layers: _kernels.Layers) -> Kernel:
+        """Return the sums of logistic functions."""
+        return layers.rank_logistic

@@ -29,7 +29,7 @@ class Prepared(Protocol):
 class WithHessian(Prepared, Protocol):
     """A loss with second derivatives: Newton steps are possible.
 
-    One whose Hessian takes long on these labels may say ``slow_hessian = True``; then it is not
+    One whose Hessian takes long on these labels may say so (:class:`WithCost`); then it is not
     chosen unless it is asked for.
     """
 
@@ -69,7 +69,36 @@ class WithDescent(Prepared, Protocol):
         ...
 
 
+@runtime_checkable
+class WithShift(Prepared, Protocol):
+    """A loss that may be a function of scores less t, such as margins of documents."""
+
+    shift: Floats | None
+
+
+@runtime_checkable
+class WithCost(WithHessian, Protocol):
+    """A loss that tells whether its Hessian takes long on these labels."""
+
+    @property
+    def slow_hessian(self) -> bool:
+        """Whether Newton steps are only for those who ask for them."""
+        ...
+
+
+OFFERS: dict[str, Any] = {
+    "hessian": WithHessian,
+    "conjugate": WithConjugate,
+    "descent_spec": WithDescent,
+}
+"""What solvers may need, by the name of the method."""
+
+
 def shift_of(prepared: Prepared) -> Floats | None:
-    """Return t if the loss is a function of scores less t, such as margins of documents."""
-    shift: Floats | None = getattr(prepared, "shift", None)
-    return shift
+    """Return t if the loss is a function of scores less t."""
+    return prepared.shift if isinstance(prepared, WithShift) else None
+
+
+def has_slow_hessian(prepared: Prepared) -> bool:
+    """Tell whether the loss says that its Hessian takes long."""
+    return isinstance(prepared, WithCost) and prepared.slow_hessian

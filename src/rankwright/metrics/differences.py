@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
-from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
+from rankwright.metrics.metric import Metric, fields_of, mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
 
 _MEANING: dict[tuple[str, Any], str] = {
@@ -150,12 +149,11 @@ def _compare(a: Metric, b: Metric) -> tuple[str, ...]:
     if type(a) is not type(b):
         return (f"metric: a is {a.name}, b is {b.name}",)
     texts = []
-    for field in dataclasses.fields(a):
-        left, right = getattr(a, field.name), getattr(b, field.name)
+    others = fields_of(b)
+    for name, left in fields_of(a).items():
+        right = others[name]
         if left != right:
-            texts.append(
-                f"{field.name}: a: {_words(field.name, left)}; b: {_words(field.name, right)}"
-            )
+            texts.append(f"{name}: a: {_words(name, left)}; b: {_words(name, right)}")
     return tuple(texts)
 
 
@@ -185,24 +183,21 @@ def _reasons(
     """Return what is special about a query, as far as the two metrics treat it differently."""
     rows = slice(int(groups.indptr[query]), int(groups.indptr[query + 1]))
     labels, values = y[rows], scores[rows]
-    differ = {
-        field.name
-        for field in dataclasses.fields(a)
-        if getattr(a, field.name) != getattr(b, field.name, None)
-    }
+    of_a, of_b = fields_of(a), fields_of(b)
+    differ = {name for name, value in of_a.items() if value != of_b.get(name)}
     reasons = []
-    cutoffs = [k for k in (getattr(a, "k", None), getattr(b, "k", None)) if k is not None]
+    cutoffs = [k for k in (of_a.get("k"), of_b.get("k")) if k is not None]
     if "ties" in differ and len(np.unique(values)) < len(values):
         reasons.append("tied scores")
     # Graded metrics have no threshold: a query is empty for them if no label is above 0.
-    threshold: float = getattr(a, "threshold", 1e-300)
+    threshold: float = of_a.get("threshold", 1e-300)
     if "empty" in differ and not (labels >= threshold).any():
         reasons.append("no relevant document")
     if differ & {"short", "denominator", "k"} and cutoffs and len(labels) < max(cutoffs):
         reasons.append(f"only {len(labels)} documents")
     if "gain" in differ and (labels > 1).any():
         reasons.append("labels above 1")
-    other: float = getattr(b, "threshold", threshold)
+    other: float = of_b.get("threshold", threshold)
     if ((labels >= threshold) != (labels >= other)).any():
         reasons.append("labels between the thresholds")
     return tuple(reasons)

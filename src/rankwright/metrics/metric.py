@@ -60,15 +60,14 @@ class Metric:
     uses_ranking: ClassVar[bool] = True  # if not, per_query is to be called on its own
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            name, value = field.name, getattr(self, field.name)
+        for name, value in fields_of(self).items():
             choices = self.denominators if name == "denominator" else CHOICES.get(name)
             _check_convention(type(self).__name__, name, value, choices)
 
     @property
     def depth(self) -> int | None:
         """Ranks that must be known; None is all of them."""
-        k: int | None = getattr(self, "k", None)
+        k: int | None = fields_of(self).get("k")
         return k
 
     def per_query(
@@ -111,22 +110,28 @@ class Metric:
 
     def _rule(self, ranking: RankedLabels, ties: Ties = "average") -> _kernels.Rule:
         """Return the conventions that every kernel takes."""
-        empty: Empty = getattr(self, "empty", "skip")
+        chosen = fields_of(self)
+        empty: Empty = chosen.get("empty", "skip")
         value = math.nan if isinstance(empty, str) else float(empty)
-        return _kernels.Rule(getattr(self, "ties", ties), value, ranking.n_threads)
+        return _kernels.Rule(chosen.get("ties", ties), value, ranking.n_threads)
 
     def __str__(self) -> str:
         # Only what differs from the defaults, and each in a form that parse reads:
         # parse(str(metric)) == metric is what files and tables rely on.
         text = self.name
-        options = []
+        options, chosen = [], fields_of(self)
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+            value = chosen[field.name]
             if field.name == "k":
                 text += "" if value is None else f"@{value}"
             elif value != field.default:
                 options.append(f"{field.name}={value}")
         return text + (f"({','.join(options)})" if options else "")
+
+
+def fields_of(metric: Metric) -> dict[str, Any]:
+    """Return what a metric leaves to choose, and what was chosen, by name."""
+    return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
 
 
 def mean_of_queries(values: Floats, name: str) -> float:

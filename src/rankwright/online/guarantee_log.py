@@ -106,7 +106,7 @@ class GuaranteeLog:
         """
         if not isinstance(learner, OnlineLearner):
             raise TypeError(f"learner must be an online learner, but is {learner!r}.")
-        seen = getattr(learner, "n_rounds_", 0)
+        seen = learner.n_rounds_ if learner.has_begun else 0
         if seen != self._n_rounds:
             raise ValueError(
                 f"learner must have seen the {self._n_rounds} rounds of this log and no others, "

@@ -14,6 +14,7 @@ from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
 from rankwright.estimator import RankingData
 from rankwright.losses import Loss, from_name
+from rankwright.losses.own import as_loss
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
@@ -90,7 +91,7 @@ class OnlineRanker(OnlineLinearRanker):
             )
 
     def _prepare(self, data: RankingData) -> _Task:
-        return _Task(data, native_rows(data.X), from_name(self.loss))
+        return _Task(data, native_rows(data.X), as_loss(from_name(self.loss)))
 
     def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
         u = None if comparator is None else check_comparator(comparator, self.n_features_in_)
@@ -129,7 +130,7 @@ class OnlineRanker(OnlineLinearRanker):
         return Rounds(losses, n_updates, terms)
 
     def _charge(self, task: _Task, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if not getattr(task.loss, "convex", False):
+        if not task.loss.convex:
             raise ValueError(f"a guarantee needs a convex loss, but {task.loss!r} is not.")
         for name, values in rounds.terms.items():
             ledger.add(name, float(values.sum()))
@@ -153,8 +154,5 @@ class _Task:
         y = self.data.y[groups.indptr[q] : groups.indptr[q + 1]]
         ids = None if groups.ids is None else groups.ids[q : q + 1]
         one = Groups(np.array([0, len(y)]), ids)
-        if not hasattr(self.loss, "prepare"):
-            value, grad = self.loss.value_and_grad(scores, y, one)
-            return float(value), np.asarray(grad, dtype=np.float64)
         values, grad = self.loss.prepare(y, one, draw=draw, n_jobs=1).values_and_grad(scores)
         return float(values[0]), grad

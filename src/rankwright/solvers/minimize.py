@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwright.blas import one_blas_thread
 from rankwright.data.validation import Floats
+from rankwright.losses.own import as_loss
 from rankwright.solvers.bundle import bundle
 from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.feature_induction import feature_induction
@@ -95,7 +96,7 @@ def choose_solver(objective: Objective) -> str:
     without a penalty; with an l2 penalty L-BFGS, as products with all of X by all threads go
     further there than single columns. L-BFGS for everything else.
     """
-    if not getattr(objective.loss, "smooth", True):
+    if not as_loss(objective.loss).smooth:
         return "bundle"
     if (
         not why_not("prox_newton", objective)

@@ -15,6 +15,7 @@ import numpy as np
 from rankwright.data.streams import stream_keys
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import Loss
+from rankwright.losses.prepared import OFFERS, has_slow_hessian
 from rankwright.penalties import ElasticNet
 from rankwright.solvers.shares import Scores, Share, ShareLoss
 
@@ -56,8 +57,8 @@ class Objective:
     # ---- what there is ----
 
     def offers(self, name: str) -> bool:
-        """Whether the prepared loss has a method, such as ``hessian``."""
-        return all(hasattr(share.prepared, name) for share in self.shares)
+        """Whether the prepared loss has one of the methods of ``OFFERS``."""
+        return all(isinstance(share.prepared, OFFERS[name]) for share in self.shares)
 
     @property
     def is_sparse(self) -> bool:
@@ -67,7 +68,7 @@ class Objective:
     @property
     def has_slow_hessian(self) -> bool:
         """Whether the loss says so."""
-        return any(getattr(share.prepared, "slow_hessian", False) for share in self.shares)
+        return any(has_slow_hessian(share.prepared) for share in self.shares)
 
     @property
     def whole(self) -> ShareLoss:

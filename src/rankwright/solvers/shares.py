@@ -19,7 +19,8 @@ from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import multiply, multiply_transposed
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss
-from rankwright.losses.prepared import Prepared, WithConjugate, WithHessian, shift_of
+from rankwright.losses.own import as_loss
+from rankwright.losses.prepared import WithConjugate, WithHessian, shift_of
 from rankwright.threads import n_threads
 
 
@@ -79,11 +80,7 @@ class ShareLoss:
     def __init__(self, share: Share, loss: Loss) -> None:
         self.X, self.y, self.groups, self.loss = share.X, share.y, share.groups, loss
         self.threads = n_threads(share.n_jobs)
-        self.prepared: Prepared = (
-            loss.prepare(share.y, share.groups, n_jobs=self.threads)
-            if hasattr(loss, "prepare")
-            else _Plain(loss, share.y, share.groups)
-        )
+        self.prepared = as_loss(loss).prepare(share.y, share.groups, n_jobs=self.threads)
 
     @property
     def n_features(self) -> int:
@@ -143,14 +140,3 @@ class ShareLoss:
         if shift is not None:
             value += n_queries * c * float((slope * shift).sum())
         return value
-
-
-class _Plain:
-    """A loss that has ``value_and_grad`` and nothing else, as a prepared one."""
-
-    def __init__(self, loss: Loss, y: Floats, groups: Groups) -> None:
-        self.loss, self.y, self.groups = loss, y, groups
-
-    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
-        value, grad = self.loss.value_and_grad(scores, self.y, self.groups)
-        return np.array([value]), np.asarray(grad, dtype=np.float64)

@@ -13,6 +13,7 @@ from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.losses import Bound, Loss, from_name
 from rankwright.losses.loss import check_query_data
+from rankwright.losses.own import as_loss
 from rankwright.metrics.metric import mean_of_queries
 
 # Relative to 1 + |bound|: above the rounding of a sum over 10^5 documents, 1e-11, and far below
@@ -166,7 +167,8 @@ def certificate(
     holds             on every query
     """
     loss = from_name(loss)
-    bound: Bound | None = getattr(loss, "bound", None)
+    asked = as_loss(loss)
+    bound = asked.bound
     if bound is None:
         raise ValueError(f"loss must have a bound to be certified, but {loss!r} has none.")
     labels, values, groups = check_query_data(scores, y, groups)
@@ -174,22 +176,11 @@ def certificate(
     return Certificate(
         loss,
         bound,
-        _per_query(loss, values, labels, groups),
+        asked.per_query(values, labels, groups),
         np.asarray(bound.lower(labels, values, groups), dtype=np.float64),
         bound.metric.per_query(labels, values, groups),
         ids,
     )
-
-
-def _per_query(loss: Loss, scores: Floats, y: Floats, groups: Groups) -> Floats:
-    """Return the loss of each query; a loss that has only sums is asked query by query."""
-    if hasattr(loss, "per_query"):
-        return loss.per_query(scores, y, groups)
-    values = [
-        loss.value_and_grad(scores[rows], y[rows], Groups.one_query(rows.stop - rows.start))[0]
-        for rows in groups
-    ]
-    return np.array(values, dtype=np.float64)
 
 
 def _mean(values: Floats) -> float:

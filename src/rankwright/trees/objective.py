@@ -13,7 +13,9 @@ from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
 from rankwright.losses.cross_entropy import Newton
+from rankwright.losses.directions import Directions, WithTerms
 from rankwright.losses.names import LOSSES
+from rankwright.losses.own import as_loss
 from rankwright.threads import n_threads
 
 Terms: TypeAlias = Callable[[Floats, int], tuple[Any, Any]]  # (scores, iteration) -> grad, hess
@@ -36,7 +38,7 @@ def choose_loss(loss: Any, newton: Newton, random_state: int) -> Any:
     if isinstance(loss, str) and loss not in LOSSES:
         names = ", ".join([*LOSSES, "lambdarank", *BUILT_IN])
         raise ValueError(f"loss must be one of {names}, but is {loss!r}.")
-    return loss if hasattr(loss, "grad_and_hess") else from_name(loss)
+    return loss if isinstance(loss, Directions) else from_name(loss)
 
 
 def terms_of(
@@ -52,20 +54,17 @@ def terms_of(
 
     anything else has its gradients and curvatures multiplied.
     """
-    if hasattr(loss, "prepare_terms"):
+    if isinstance(loss, WithTerms):
         if isinstance(loss, XENDCG | ListNet) and weights is not None:
             terms: Terms = loss.prepare_terms(
                 y, groups, n_jobs=n_jobs, doc_weights=weights
             ).grad_and_hess
             return terms
         return _multiplied(loss.prepare_terms(y, groups, n_jobs=n_jobs).grad_and_hess, weights)
-    if hasattr(loss, "grad_and_hess"):
+    if isinstance(loss, Directions):
         return _multiplied(lambda s, draw: loss.grad_and_hess(s, y, groups, draw), weights)
-    ones = np.ones(len(y))
-    if hasattr(loss, "prepare"):
-        prepared = loss.prepare(y, groups, n_jobs=n_jobs)
-        return _multiplied(lambda s, draw: (prepared.values_and_grad(s)[1], ones), weights)
-    return _multiplied(lambda s, draw: (loss.value_and_grad(s, y, groups)[1], ones), weights)
+    prepared, ones = as_loss(loss).prepare(y, groups, n_jobs=n_jobs), np.ones(len(y))
+    return _multiplied(lambda s, draw: (prepared.values_and_grad(s)[1], ones), weights)
 
 
 def _multiplied(terms: Terms, weights: Floats | None) -> Terms:
