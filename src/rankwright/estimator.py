@@ -24,7 +24,7 @@ from sklearn.utils import validation
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.feature_names import feature_names
+from rankwright.data.feature_names import all_feature_names
 from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.sparse import as_csr
@@ -109,7 +109,7 @@ class Model(Protocol):
         names = getattr(self, "feature_names_", None)
         if names is None:
             names = getattr(self, "feature_names_in_", None)
-        return feature_names(names, this.n_features_in_)
+        return all_feature_names(names, this.n_features_in_)
 
     def weights(self) -> Floats | None:
         """Return the weight of each feature, or None unless there is one for each."""

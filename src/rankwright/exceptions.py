@@ -43,16 +43,16 @@ class DataError(ValueError):
         self.path = None if path is None else os.fspath(path)
         self.line = line
         self.field = field
-        place = [] if self.path is None else [_shown(self.path)]
+        place = [] if self.path is None else [_printable(self.path)]
         if line is not None:
             place.append(f"line {line}")
         if field is not None:
-            place.append(_shown(field))
-        text = "\n".join(_shown(row) for row in message.split("\n"))
+            place.append(_printable(field))
+        text = "\n".join(_printable(row) for row in message.split("\n"))
         super().__init__(f"{', '.join(place)}: {text}" if place else text)
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """Write out control characters: names of files and columns may come from strangers.
 
     Bytes of a name that are not UTF-8 stay what Python makes of them, so that it is still the name.

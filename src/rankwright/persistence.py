@@ -154,7 +154,7 @@ def _pack(model: Any) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         _add(archive, _HEADER, json.dumps(header, indent=1, allow_nan=False).encode())
         for name, array in arrays.items():
-            _add(archive, _entry(name), _as_bytes(array))
+            _add(archive, _archive_entry(name), _as_bytes(array))
     return buffer.getvalue()
 
 
@@ -227,10 +227,10 @@ def _encode(value: Any, name: str) -> Any:
 def _unpack(stream: IO[bytes]) -> Any:
     with open_archive(stream) as archive:
         header = _header(archive)
-        wanted = [_HEADER, *(_entry(name) for name in header["arrays"])]
+        wanted = [_HEADER, *(_archive_entry(name) for name in header["arrays"])]
         if sorted(archive.namelist()) != sorted(set(wanted)):
             raise DataError(f"must hold {short(wanted)}, but holds {short(archive.namelist())}.")
-        arrays = {name: _read_entry(archive, _entry(name)) for name in header["arrays"]}
+        arrays = {name: _read_entry(archive, _archive_entry(name)) for name in header["arrays"]}
     return _restore(header, arrays)
 
 
@@ -241,7 +241,7 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise DataError(f"{_HEADER} must be at most {_MAX_HEADER >> 20} MiB.")
     content = read_bytes(archive, _HEADER)
     try:
-        header = json.loads(content, parse_constant=_refuse)
+        header = json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise DataError(f"{_HEADER} is not JSON.") from None
     if not isinstance(header, dict) or "format" not in header:
@@ -258,7 +258,7 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
     return header
 
 
-def _entry(name: str) -> str:
+def _archive_entry(name: str) -> str:
     """Return the archive's entry of a fitted array or of a long text, ``*_text_``."""
     return f"{name}.txt" if name.endswith("_text_") else f"{name}.npy"
 
@@ -378,5 +378,5 @@ def _class(name: str) -> Any:
     return getattr(import_module(CLASSES[name]), name)
 
 
-def _refuse(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON.")

@@ -116,7 +116,7 @@ def fit_stream(
         raise TypeError(f"learner must be an online learner, but is {learner!r}.")
     learner.check_params()
     place = f"{os.fspath(out)}.checkpoint" if checkpoint is None and out is not None else checkpoint
-    run = _Run(
+    run = _StreamRun(
         clone(learner),
         os.fspath(path),
         None if place is None else os.fspath(place),
@@ -135,7 +135,7 @@ def fit_stream(
 
 
 @dataclass
-class _Run:
+class _StreamRun:
     learner: Any
     path: str
     checkpoint: str | None

@@ -180,10 +180,10 @@ def _fit_from(ranker: Any, X: Any, y: Any, qid: Any, start: Any) -> int:
     """Train with scores that start somewhere; return the number of trees with a split."""
     import lightgbm
 
-    from rankwright.trees.objective import Objective, choose_loss
+    from rankwright.trees.objective import TreeObjective, choose_loss
 
     groups = Dataset(X, y, qid).groups
-    objective = Objective(
+    objective = TreeObjective(
         choose_loss(ranker.loss, ranker.newton, 0),
         y,
         groups,

@@ -29,7 +29,7 @@ from rankwright.data import disk
 
 _PATCHED = [
     *("open_file", "truncate", "sync", "sync_folder"),
-    *("rename", "make_folder", "remove", "remove_folder"),
+    *("rename", "make_one_folder", "remove", "remove_folder"),
 ]
 _ROOT = 0
 
@@ -174,8 +174,8 @@ class Recorder:
         self._add(Names, os.path.dirname(new), _change(old, None), _change(new, node))
         self._see(os.path.relpath(new, self.root), node)
 
-    def make_folder(self, path: str) -> None:
-        self._real["make_folder"](path)
+    def make_one_folder(self, path: str) -> None:
+        self._real["make_one_folder"](path)
         if self._is_here(path):
             self._find(path)
 

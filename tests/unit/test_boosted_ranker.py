@@ -14,7 +14,7 @@ from rankwright.losses import XENDCG, LambdaRank, ListNet
 from rankwright.metrics import NDCG, DominationError, Metric, PairwiseError
 from rankwright.trees import BoostedRanker, BoostingProgress
 from rankwright.trees.boosting import Boosting
-from rankwright.trees.objective import Objective, choose_loss, has_relevant, terms_of
+from rankwright.trees.objective import TreeObjective, choose_loss, has_relevant, terms_of
 
 FEW: dict[str, Any] = {"n_estimators": 5, "num_leaves": 5, "min_child_samples": 5}
 
@@ -69,7 +69,7 @@ def test_lightgbm_refuses_what_ours_takes() -> None:
 # --- weights -----------------------------------------------------------------------------------
 
 
-def objective(data: Dataset, loss: Any, **options: Any) -> Objective:
+def objective(data: Dataset, loss: Any, **options: Any) -> TreeObjective:
     given: dict[str, Any] = {
         "doc_weights": None,
         "query_weights": None,
@@ -78,7 +78,7 @@ def objective(data: Dataset, loss: Any, **options: Any) -> Objective:
         "random_state": 0,
         "n_jobs": 1,
     }
-    return Objective(loss, data.y, data.groups, **{**given, **options})
+    return TreeObjective(loss, data.y, data.groups, **{**given, **options})
 
 
 @pytest.mark.parametrize("loss", [XENDCG(), LambdaRank(), ListNet()])

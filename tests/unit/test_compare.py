@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, clone
 
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Event, Range, compare, lineup, read_lineup
-from rankwright.comparison.space import draw
+from rankwright.comparison.space import draw_parameters
 from rankwright.comparison.tables import size_text
 from rankwright.evaluation import compare_pairs, rotate, split
 from rankwright.exceptions import DataError
@@ -97,7 +97,7 @@ def test_what_is_wrong_with_a_line_up_is_said(text: str, message: str, tmp_path:
 
 def test_every_entry_of_the_line_up_is_fitted(data: rw.Dataset) -> None:
     for entry in lineup():
-        model = clone(entry.estimator).set_params(**draw(entry.space, 0))
+        model = clone(entry.estimator).set_params(**draw_parameters(entry.space, 0))
         assert model.get_params().keys() >= entry.space.keys()
     with pytest.raises(ValueError, match="at least one model"):
         compare(data, [])
@@ -128,7 +128,7 @@ def test_the_leaderboard_is_what_the_pieces_say(data: rw.Dataset, result: rw.Com
 def test_the_search_takes_the_best_trial(data: rw.Dataset, result: rw.Comparison) -> None:
     (fold,) = split(data)
     (entry,) = lineup(["xendcg-linear"])
-    tried: list[dict[str, Any]] = [{}] + [draw(entry.space, t) for t in range(2)]
+    tried: list[dict[str, Any]] = [{}] + [draw_parameters(entry.space, t) for t in range(2)]
     fitted = [
         clone(entry.estimator).set_params(**p).fit(fold.train.X, fold.train.y, fold.train.qid)
         for p in tried

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from rankwright.data import BENCHMARKS, Benchmark, data_folder, fetch, find_benchmark
-from rankwright.data.archives import unpack
+from rankwright.data.archives import unpack_archive
 from rankwright.data.catalogue import Archive
 from rankwright.exceptions import DataError
 
@@ -313,13 +313,13 @@ def test_archives_cannot_leave_their_folder(tmp_path: Path) -> None:
         member.size = 1
         tar.addfile(member, io.BytesIO(b"x"))
     with pytest.raises(DataError, match="cannot be unpacked"):
-        unpack(evil, folder)
+        unpack_archive(evil, folder)
     (folder / "evil.zip").write_bytes(zipped(**{"..__outside.txt": "x"}))
-    unpack(folder / "evil.zip", folder)
+    unpack_archive(folder / "evil.zip", folder)
     assert not (tmp_path / "outside.txt").exists()
     (folder / "broken.zip").write_bytes(b"no zip at all")
     with pytest.raises(DataError, match="cannot be unpacked"):
-        unpack(folder / "broken.zip", folder)
+        unpack_archive(folder / "broken.zip", folder)
     assert not list(folder.glob(".unpacking-*"))
 
 
@@ -357,7 +357,7 @@ def test_tar_archives_are_unpacked_by_any_python(tmp_path: Path) -> None:
         (member("./plain"), b"here"),
     )
     (tmp_path / "a.tar.gz").write_bytes(content)
-    unpack(tmp_path / "a.tar.gz", tmp_path)
+    unpack_archive(tmp_path / "a.tar.gz", tmp_path)
     assert files_in(tmp_path) == ["a.tar.gz", "deep/er/readme", "plain", "set/ratings"]
     assert (tmp_path / "set/ratings").read_bytes() == b"1 2 3"
 
@@ -382,7 +382,7 @@ def test_tar_archives_cannot_leave_their_folder_in_any_python(
     place.mkdir()
     (place / "a.tar.gz").write_bytes(tarred(*members))
     with pytest.raises(DataError, match=r"a\.tar\.gz: cannot be unpacked: "):
-        unpack(place / "a.tar.gz", place)
+        unpack_archive(place / "a.tar.gz", place)
     assert files_in(tmp_path) == ["place/a.tar.gz"]
 
 
@@ -393,10 +393,10 @@ def test_unpacking_replaces_what_was_there(tmp_path: Path) -> None:
         tar.addfile(member, io.BytesIO(b"x"))
     (tmp_path / "set").mkdir()
     (tmp_path / "set/old.txt").write_text("half")
-    unpack(tmp_path / "a.tar.bz2", tmp_path)
+    unpack_archive(tmp_path / "a.tar.bz2", tmp_path)
     assert files_in(tmp_path) == ["a.tar.bz2", "set/new.txt"]
     (tmp_path / "data.gz").write_bytes(b"left as it is")
-    unpack(tmp_path / "data.gz", tmp_path)
+    unpack_archive(tmp_path / "data.gz", tmp_path)
 
 
 def test_compressed_files_count(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import io
 import re
 import tokenize
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import grimp
@@ -59,6 +60,21 @@ def test_numbers_have_reasons(room: str) -> None:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             comments += token.type == tokenize.COMMENT and not token.string.startswith("# ----")
     assert comments >= 0.02 * lines, f"{room}: {comments} comments in {lines} lines"
+
+
+def test_a_name_means_one_thing() -> None:
+    """Classes and functions of different modules have different names."""
+    homes = defaultdict(list)
+    for path in PYTHON:
+        module = path.relative_to(ROOT / "src/rankwright").with_suffix("").as_posix()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and (module, node.name) not in {
+                ("cli/" + node.name, node.name),  # a command has the name of what it runs
+                (module, "__getattr__"),
+            }:
+                homes[node.name].append(module)
+    homes["run"] = []  # every experiment has one
+    assert not {name: found for name, found in homes.items() if len(set(found)) > 1}
 
 
 def test_imports_go_in_no_circle() -> None:

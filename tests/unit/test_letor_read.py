@@ -27,7 +27,7 @@ from rankwright import _kernels
 from rankwright.data import lines as blocks_of_lines
 from rankwright.data.dataset import Dataset
 from rankwright.data.letor import read_letor
-from rankwright.data.letor_rows import Rows, read_rows
+from rankwright.data.letor_rows import LetorRows, read_rows
 from rankwright.data.letor_text import LetorFormat
 from rankwright.data.lines import LineBlocks, Lines
 from rankwright.exceptions import DataError, DataWarning
@@ -81,7 +81,7 @@ def assert_same(a: Dataset, b: Dataset) -> None:
         assert a.doc_ids.tolist() == b.doc_ids.tolist()
 
 
-def parse(text: bytes, how: LetorFormat, block_bytes: int = 1 << 20) -> Rows:
+def parse(text: bytes, how: LetorFormat, block_bytes: int = 1 << 20) -> LetorRows:
     """Parse text in blocks."""
     stream: Any = io.BytesIO(text)
     return read_rows(LineBlocks(how.path, stream, False, block_bytes, 1), how)
@@ -818,7 +818,7 @@ def test_four_python_threads_may_read_at_once(store: Store) -> None:
 def test_a_forked_child_reads_after_its_parent_used_threads() -> None:
     code = """
 import io, os, sys, warnings
-from rankwright.data.letor_rows import Rows, read_rows
+from rankwright.data.letor_rows import LetorRows, read_rows
 from rankwright.data.letor_text import LetorFormat
 from rankwright.data.lines import LineBlocks, Lines
 

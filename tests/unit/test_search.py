@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwright.comparison import Choice, Range
-from rankwright.comparison.space import Space, draw, parse_dimension, parse_space
+from rankwright.comparison.space import Space, draw_parameters, parse_dimension, parse_space
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 50), st.integers(0, 50))
@@ -30,7 +30,7 @@ def test_the_ends_of_integers_are_reached() -> None:
 
 def test_trials_cover_the_space_evenly() -> None:
     space = {"a": Range(0.0, 1.0), "b": Range(0.0, 1.0)}
-    points = [draw(space, t, 3) for t in range(64)]
+    points = [draw_parameters(space, t, 3) for t in range(64)]
     for name in space:
         # At most three points in each sixteenth of the axis beyond the even four.
         cells = [int(16 * min(p[name], 0.999)) for p in points]
@@ -41,9 +41,9 @@ def test_trials_cover_the_space_evenly() -> None:
 
 def test_a_trial_depends_on_its_number_and_the_seed_only() -> None:
     space: Space = {"a": Range(1e-3, 1.0, log=True), "b": Choice((1, 2, 3))}
-    assert draw(space, 5, 1) == draw(space, 5, 1)
-    assert draw(space, 5, 1) != draw(space, 5, 2)
-    assert draw({}, 0) == {}
+    assert draw_parameters(space, 5, 1) == draw_parameters(space, 5, 1)
+    assert draw_parameters(space, 5, 1) != draw_parameters(space, 5, 2)
+    assert draw_parameters({}, 0) == {}
 
 
 def test_spaces_are_read_from_tables_and_texts() -> None:

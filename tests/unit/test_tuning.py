@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 import rankwright as rw
 from rankwright.comparison import Choice, Range, Trial, tune
-from rankwright.comparison.space import Space, draw
+from rankwright.comparison.space import Space, draw_parameters
 from rankwright.exceptions import DataError, DataWarning
 
 SPACE: Space = {"alpha": Range(1e-3, 10.0, log=True), "loss": Choice(("listnet", "xendcg"))}
@@ -40,8 +40,8 @@ def test_trials_are_what_the_folds_say(data: rw.Dataset) -> None:
     study = tune(RANKER, data, SPACE, n_trials=3, n_folds=2)
     assert [t.params for t in study.trials] == [
         {"alpha": 0.1, "loss": "listnet"},
-        draw(SPACE, 0),
-        draw(SPACE, 1),
+        draw_parameters(SPACE, 0),
+        draw_parameters(SPACE, 1),
     ]
     for trial in study.trials:
         pooled = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.evaluate import Metrics
-from rankwright.cli.noise_study import draw, print_study, study_noise
+from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import (
     Json,
@@ -95,9 +95,9 @@ def compare(
         parse(name)  # before the long reading
     check_writable_folder(out)
     entries = read_entries(models)
-    reader = partial(_read, label=label, qid=qid, jobs=jobs)
-    parts = _folds(data, test, valid, folds, seed, reader)
-    with plain_warnings(), _progress(entries, parts, trials) as callback:
+    reader = partial(_read_with_ids, label=label, qid=qid, jobs=jobs)
+    parts = _read_folds(data, test, valid, folds, seed, reader)
+    with plain_warnings(), _show_models(entries, parts, trials) as callback:
         result = run(
             parts,
             entries,
@@ -114,13 +114,13 @@ def compare(
     with doing("Writing tables"):
         result.write(out, spreadsheet_safe=spreadsheet_safe)
     report = _write_report(result, Path(out) / _REPORT)
-    _print(result, as_json, as_csv)
+    _print_result(result, as_json, as_csv)
     typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)
     if result.failures:
         raise typer.Exit(1)
 
 
-def _print(result: Comparison, as_json: bool, as_csv: bool) -> None:
+def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2))
     elif as_csv:
@@ -154,14 +154,14 @@ def _study_noise(
         n_jobs=jobs,
     )
     result.noise.append(study)
-    draw(study, Path(out) / f"noise-{noise.value}.svg")
+    draw_study(study, Path(out) / f"noise-{noise.value}.svg")
 
 
-def _read(path: Any, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Any:
+def _read_with_ids(path: Any, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Any:
     return read_dataset(str(path), label=label, qid=qid, jobs=jobs, doc_ids=True, **letor)
 
 
-def _folds(
+def _read_folds(
     data: str,
     test: str | None,
     valid: str | None,
@@ -256,7 +256,7 @@ def _fitting(
 
 
 @contextlib.contextmanager
-def _progress(
+def _show_models(
     entries: list[Entry], folds: list[Fold], trials: int
 ) -> Iterator[Callable[[Event], None]]:
     """Show a bar for each model, and a line for each that is finished on a fold."""

@@ -34,7 +34,7 @@ def datasets(context: typer.Context, folder: Folder = None, as_json: Json = Fals
     from rankwright.data.catalogue import data_folder
 
     if as_json:
-        facts = [_facts(benchmark, folder) for benchmark in BENCHMARKS]
+        facts = [_benchmark_facts(benchmark, folder) for benchmark in BENCHMARKS]
         typer.echo(json.dumps({"folder": str(data_folder(folder)), "datasets": facts}, indent=2))
         return
     rows = [
@@ -85,7 +85,7 @@ def get(
     typer.echo(f"Terms: {benchmark.terms}.", err=True)
 
 
-def _facts(benchmark: Any, folder: str | None) -> dict[str, Any]:
+def _benchmark_facts(benchmark: Any, folder: str | None) -> dict[str, Any]:
     return {
         "name": benchmark.name,
         "title": benchmark.title,

@@ -81,7 +81,7 @@ def noise_study(
         n_jobs=jobs,
     )
     write_text(folder / f"{noise.value}.csv", study.to_csv())
-    files = [f"{noise.value}.csv", *draw(study, folder / f"{noise.value}.svg")]
+    files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
     if as_json:
         typer.echo(json.dumps(study.to_dict(), indent=2))
     else:
@@ -98,7 +98,7 @@ def study_noise(
     from rankwright.data.writing import write_text
 
     kept, table = fits.with_suffix(".jsonl"), fits.with_suffix(".csv")
-    with plain_warnings(), _progress() as callback:
+    with plain_warnings(), _show_fits() as callback:
         if not kept.exists():
             put_aside_if_old(table)
         study = noise_study(dataset, noise.value, entries, path=kept, callback=callback, **options)
@@ -115,7 +115,7 @@ def _levels(text: str) -> list[float]:
         ) from None
 
 
-def draw(study: NoiseStudy, path: Path) -> list[str]:
+def draw_study(study: NoiseStudy, path: Path) -> list[str]:
     """Draw the curves, if the packages for it are there."""
     from rankwright.report.charts import save_chart
 
@@ -152,7 +152,7 @@ def _difference(d: Any) -> str:
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[Fit, int, int], None]]:
+def _show_fits() -> Iterator[Callable[[Fit, int, int], None]]:
     """Show each fit of a study."""
     with display() as shown:
         bar = shown.bar("fits", quiet=True)

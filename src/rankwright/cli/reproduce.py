@@ -56,7 +56,7 @@ def reproduce(
     experiments = chosen(paper, only)
     cache = None if out is None else out / "cache"
     found: list[Finished] = []
-    with _progress() as tell:
+    with _show_steps() as tell:
         context = Context(scale=scale.value, data=data, cache=cache, tell=tell)
         found.extend(run(experiments, context, out))
     if as_json:
@@ -92,7 +92,7 @@ def _as_json(one: Finished) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
+def _show_steps() -> Iterator[Callable[[str, int, int], None]]:
     """Name what is running."""
     with display() as shown:
         bar = shown.bar()

@@ -80,7 +80,7 @@ def simulate(
     from rankwright.data.reading import write as write_dataset
     from rankwright.data.writing import check_writable
 
-    numbers = None if probabilities is None else _numbers(probabilities)
+    numbers = None if probabilities is None else _parse_probabilities(probabilities)
     of_labels = noise in (Noise.labels, Noise.augment)
     if of_labels and level is None:
         raise ValueError(f"--noise {noise.value} needs --level, a share such as 0.3.")
@@ -146,7 +146,7 @@ def _result(log: ClickLog, write: Output) -> Dataset:
     return log.dataset.with_labels(log.click_rates(weighted=write is Output.weighted))
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _parse_probabilities(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

@@ -102,7 +102,7 @@ def read_like_model(
 
 def read_entries(models: list[str] | None) -> list[Entry]:
     """Return models by name, or from TOML files; the whole line-up by default."""
-    from rankwright.comparison.entries import check_names, lineup, read_lineup
+    from rankwright.comparison.entries import check_entry_names, lineup, read_lineup
 
     if not models:
         return lineup()
@@ -112,7 +112,7 @@ def read_entries(models: list[str] | None) -> list[Entry]:
             entries += read_lineup(text)
         else:
             entries += lineup([name.strip() for name in text.split(",")])
-    return check_names(entries)
+    return check_entry_names(entries)
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, err: bool = False) -> None:

@@ -76,7 +76,7 @@ def train(
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
     if alpha not in (None, "auto"):
-        options["alpha"] = _number(alpha)
+        options["alpha"] = _parse_alpha(alpha)
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if penalty == "none":
         given["penalty"] = None
@@ -94,7 +94,7 @@ def train(
 
         places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
         ranker = train_stream(ranker, model, data, out, **places, jobs=jobs)
-        tell(out, ranker, begin, as_json)
+        tell_model(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
@@ -106,18 +106,22 @@ def train(
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)
-    interrupt = _fit(ranker, dataset, others)
+    interrupt = _fit_with_progress(ranker, dataset, others)
     save(ranker, out)
-    tell(out, ranker, begin, as_json)
+    tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
         raise typer.Exit(interrupt.exit_code)
 
 
-def tell(out: str, ranker: Any, begin: float, as_json: bool) -> None:
+def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
     """Say what was trained; on standard error where the model is the output."""
     err = out == "-"
     name = "standard output" if err else out
-    facts = {"model": name, **_facts(ranker), "seconds": round(time.perf_counter() - begin, 3)}
+    facts = {
+        "model": name,
+        **_model_facts(ranker),
+        "seconds": round(time.perf_counter() - begin, 3),
+    }
     if as_json:
         typer.echo(json.dumps(facts, indent=2), err=err)
     else:
@@ -137,7 +141,7 @@ def _defaults(model: str, validated: bool) -> dict[str, Any]:
     return {}
 
 
-def _fit(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
+def _fit_with_progress(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
     """Fit, showing the progress; a booster that is interrupted keeps its best trees so far."""
     if not ranker.reports_progress:
         ranker.fit_dataset(dataset)
@@ -170,7 +174,7 @@ def parse_params(texts: list[str]) -> dict[str, Any]:
     return params
 
 
-def _number(alpha: str) -> float:
+def _parse_alpha(alpha: str) -> float:
     try:
         return float(alpha)
     except ValueError:
@@ -191,7 +195,7 @@ def _choose_alpha(ranker: Any, model: str, dataset: Any) -> None:
     )
 
 
-def _facts(ranker: Any) -> dict[str, Any]:
+def _model_facts(ranker: Any) -> dict[str, Any]:
     """Return what there is to tell of a fitted model, by name; None for numbers that JSON lacks."""
     summary: dict[str, Any] = ranker.summary()
     facts = {

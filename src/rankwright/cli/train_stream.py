@@ -28,7 +28,7 @@ def train_stream(
     from rankwright.persistence import save
     from rankwright.streaming import EVERY, fit_stream
 
-    _check(ranker, name, data, out, checkpoint_every, resume)
+    _check_options(ranker, name, data, out, checkpoint_every, resume)
     every = EVERY if checkpoint_every is None else checkpoint_every
     with meter() as shown, _said():
         fitted = fit_stream(
@@ -45,7 +45,7 @@ def train_stream(
     return fitted
 
 
-def _check(
+def _check_options(
     ranker: Any, name: str, data: str, out: str, checkpoint_every: int | None, resume: bool
 ) -> None:
     """Raise for options that do not go together."""

@@ -79,7 +79,7 @@ def tune(
     from rankwright.persistence import check_model_path, save
 
     parse(metric)
-    entry = _entry(model, parse_params(param or []))
+    entry = _entry_of(model, parse_params(param or []))
     space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
     if not space:
         raise ValueError(f"{model} needs --search: there is nothing that it searches by itself.")
@@ -88,7 +88,7 @@ def tune(
     if out is not None:
         check_model_path(out)
     dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
-    with plain_warnings(), _progress(trials, metric, list(space)) as show:
+    with plain_warnings(), _show_trials(trials, metric, list(space)) as show:
         result = run(
             entry.estimator,
             dataset,
@@ -107,10 +107,10 @@ def tune(
         fitted = result.fit_best(dataset)
         save(fitted, out)
         typer.echo(f"{out}: {type(fitted).__name__}, fitted to {data}", err=True)
-    _print(result, as_json, err=out == "-")
+    _print_trials(result, as_json, err=out == "-")
 
 
-def _print(result: Study, as_json: bool, err: bool) -> None:
+def _print_trials(result: Study, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
     from rankwright.metrics import parse
 
@@ -121,14 +121,17 @@ def _print(result: Study, as_json: bool, err: bool) -> None:
         (t for t in result.trials if not t.error),
         key=lambda t: -t.value if parse(result.metric).higher_is_better else t.value,
     )
-    rows = [[str(t.number), f"{t.value:.4f}", *map(_text, t.params.values())] for t in shown[:10]]
+    rows = [
+        [str(t.number), f"{t.value:.4f}", *map(_parameter_text, t.params.values())]
+        for t in shown[:10]
+    ]
     best = result.best.params
     print_table(["trial", result.metric, *best], rows, err=err)
-    chosen = " ".join(f"-p {name}={_text(value)}" for name, value in best.items())
+    chosen = " ".join(f"-p {name}={_parameter_text(value)}" for name, value in best.items())
     typer.echo(f"\n{chosen}", err=err)
 
 
-def _entry(name: str, params: dict[str, Any]) -> Entry:
+def _entry_of(name: str, params: dict[str, Any]) -> Entry:
     """Return an entry of the line-up, or of a model that is not in it."""
     from rankwright.comparison.entries import Entry, known_names, lineup
 
@@ -152,18 +155,18 @@ def _sampler(name: str) -> Any:
     return name
 
 
-def _text(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @contextlib.contextmanager
-def _progress(n_trials: int, metric: str, names: list[str]) -> Iterator[Callable[[Trial], None]]:
+def _show_trials(n_trials: int, metric: str, names: list[str]) -> Iterator[Callable[[Trial], None]]:
     """Show a bar of the trials, and a line for each."""
     with display() as shown:
         bar = shown.bar("trials", n_trials, quiet=True)
 
         def show(trial: Trial) -> None:
-            params = ", ".join(f"{name}={_text(trial.params[name])}" for name in names)
+            params = ", ".join(f"{name}={_parameter_text(trial.params[name])}" for name in names)
             what = trial.error or f"{metric} {trial.value:.4f}"
             bar.update(done=trial.number + 1)
             shown.line(f"trial {trial.number}: {params}: {what} in {trial.seconds:.1f} s")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.comparison.entries import Entry, check_names, lineup
+from rankwright.comparison.entries import Entry, check_entry_names, lineup
 from rankwright.comparison.executors import executor_for, run_all
 from rankwright.comparison.keys import key
 from rankwright.comparison.result import Comparison, Failure
@@ -109,15 +109,15 @@ def compare(
     if not names:
         raise ValueError("metrics must name at least one metric.")
     check_count("n_trials", n_trials)
-    folds = _folds(data, test, valid, random_state)
+    folds = _as_folds(data, test, valid, random_state)
     _check_metrics(names, folds)
     with _place(folder) as place:
         jobs = [
-            _job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
+            _fold_job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
             for entry in entries
             for fold in folds
         ]
-        outcomes, failures = _run(jobs, place, n_jobs, executor, _one_at_a_time(callback))
+        outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(callback))
         result = Comparison.build(
             entries,
             folds,
@@ -152,10 +152,10 @@ def _entries(models: Sequence[Entry | str] | None) -> list[Entry]:
         return lineup()
     if isinstance(models, str):
         raise TypeError(f"models must be a sequence of names or entries, but is {models!r}.")
-    return check_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
+    return check_entry_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
 
 
-def _folds(
+def _as_folds(
     data: Dataset | Sequence[Fold], test: Dataset | None, valid: Dataset | None, seed: int
 ) -> list[Fold]:
     if isinstance(data, Dataset):
@@ -201,7 +201,7 @@ def _place(folder: PathLike | None) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _FoldJob:
     entry: Entry
     fold: Fold
     arguments: dict[str, Any]
@@ -213,9 +213,9 @@ class _Job:
         return self.entry.name, self.fold.name
 
 
-def _job(entry: Entry, fold: Fold, place: Path, metric: str, **options: int) -> _Job:
+def _fold_job(entry: Entry, fold: Fold, place: Path, metric: str, **options: int) -> _FoldJob:
     asked = {"entry": entry.describe(), "fold": fold.name, "metric": metric, **options}
-    return _Job(
+    return _FoldJob(
         entry,
         fold,
         {"entry": entry, "fold": fold, "metric": metric, **options},
@@ -224,15 +224,15 @@ def _job(entry: Entry, fold: Fold, place: Path, metric: str, **options: int) -> 
     )
 
 
-def _run(
-    jobs: list[_Job],
+def _run_jobs(
+    jobs: list[_FoldJob],
     place: Path,
     n_jobs: int | None,
     executor: Executor | None,
     callback: Callable[[Event], None],
 ) -> tuple[dict[tuple[str, str], Outcome], list[Failure]]:
     """Do what was not done before; return all outcomes, and what failed."""
-    outcomes = _kept(jobs, place, callback)
+    outcomes = _finished_before(jobs, place, callback)
     failures = []
     missing = [job for job in jobs if job.name not in outcomes]
     missing.sort(key=lambda job: _ORDER.get(job.entry.family, 1))
@@ -257,14 +257,14 @@ def _run(
     return {job.name: outcomes[job.name] for job in jobs if job.name in outcomes}, failures
 
 
-def _keep(outcome: Outcome, job: _Job) -> Outcome:
+def _keep(outcome: Outcome, job: _FoldJob) -> Outcome:
     """Write an outcome; its files are on disk, and no longer in memory, when this returns."""
     write_result(job.target, job.key, outcome.facts, outcome.files)
     return Outcome(outcome.facts, outcome.scores, outcome.model, path=job.target)
 
 
-def _kept(
-    jobs: list[_Job], place: Path, callback: Callable[[Event], None]
+def _finished_before(
+    jobs: list[_FoldJob], place: Path, callback: Callable[[Event], None]
 ) -> dict[tuple[str, str], Outcome]:
     """Return what was finished before; say what of it is of no use."""
     outcomes = {}

@@ -138,7 +138,7 @@ def lineup(names: Iterable[str] | None = None) -> list[Entry]:
         family, model, params, space = _LINEUP[name]
         estimator = make_model(model, **params)
         entries.append(Entry(name, estimator, space, family, scale=family == "online"))
-    return check_names(entries)
+    return check_entry_names(entries)
 
 
 def read_lineup(path: PathLike) -> list[Entry]:
@@ -166,7 +166,7 @@ def read_lineup(path: PathLike) -> list[Entry]:
     if not isinstance(tables, dict) or not tables or set(content) != {"models"}:
         raise DataError("must have tables [models.NAME], and nothing else.", path=path)
     try:
-        return check_names([_from_table(name, table) for name, table in tables.items()])
+        return check_entry_names([_from_table(name, table) for name, table in tables.items()])
     except (ValueError, TypeError) as error:
         raise DataError(str(error), path=path) from None
 
@@ -186,7 +186,7 @@ def _from_table(name: str, table: Any) -> Entry:
     )
 
 
-def check_names(entries: list[Entry]) -> list[Entry]:
+def check_entry_names(entries: list[Entry]) -> list[Entry]:
     """Raise unless the names differ, also where files ignore case."""
     if not entries:
         raise ValueError("there must be at least one model to compare.")

@@ -36,7 +36,7 @@ def facts_of(model: Any, fold: Fold, metric: str) -> dict[str, Any]:
     return facts
 
 
-def _curves(model: Any, fold: Fold, metric: str) -> dict[str, list[float]] | None:
+def _learning_curves(model: Any, fold: Fold, metric: str) -> dict[str, list[float]] | None:
     """Return learning curves by name: what was recorded, round by round."""
     return model.curves() or None
 
@@ -77,7 +77,7 @@ def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
 
 
 _EXAMINATIONS: dict[str, Callable[[Any, Fold, str], Any]] = {
-    "curves": _curves,
+    "curves": _learning_curves,
     "path": _path,
     "guarantee": _guarantee,
 }

@@ -18,7 +18,7 @@ from rankwright.metrics.metric import Metric
 
 
 @dataclass(frozen=True)
-class Difference:
+class NoiseDifference:
     """Two models at one level; ``mean`` is that of ``a`` minus ``b`` over trials."""
 
     level: float
@@ -34,6 +34,9 @@ class Difference:
     def significant(self) -> bool:
         """Whether the corrected p-value is below 0.05."""
         return self.p_holm < 0.05
+
+
+Difference = NoiseDifference  # its name in rankwright.comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class NoiseStudy:
         """Return the means of a model by level, and the ends of their 95 % intervals."""
         return mean_interval(self.values[self.models.index(model)])
 
-    def differences(self, reference: str | None = None) -> list[Difference]:
+    def differences(self, reference: str | None = None) -> list[NoiseDifference]:
         """Return the differences of a model (the first by default) and each other, by level."""
         a = self.models[0] if reference is None else reference
         first = self.values[self.models.index(a)]
@@ -82,7 +85,7 @@ class NoiseStudy:
                 p = t_test((first - values)[i])
                 found.append((level, a, b, float(mean[i]), float(low[i]), float(high[i]), p))
         corrected = holm([row[-1] for row in found]).tolist()
-        return [Difference(*row, p) for row, p in zip(found, corrected, strict=True)]
+        return [NoiseDifference(*row, p) for row, p in zip(found, corrected, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""

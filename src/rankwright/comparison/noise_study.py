@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.comparison.entries import Entry, check_names, lineup
+from rankwright.comparison.entries import Entry, check_entry_names, lineup
 from rankwright.comparison.executors import JobExecutor, executor_for, run_all
 from rankwright.comparison.keys import described, key
 from rankwright.comparison.noise_curves import NoiseStudy
@@ -117,7 +117,7 @@ def noise_study(
     common = {"noise": what, "metric": measured, "random_state": seed}
     data = fingerprint(dataset)
     jobs = [
-        _job(entry, level, trial, data=data, **common)
+        _level_job(entry, level, trial, data=data, **common)
         for trial in range(n_trials)
         for level in swept
         for entry in entries
@@ -144,8 +144,8 @@ def _check_models(models: Sequence[str | Entry] | Mapping[str, Any]) -> list[Ent
     if isinstance(models, str):
         raise TypeError(f"models must be a sequence of names or entries, but is {models!r}.")
     if isinstance(models, Mapping):
-        return check_names([Entry(name, ranker) for name, ranker in models.items()])
-    return check_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
+        return check_entry_names([Entry(name, ranker) for name, ranker in models.items()])
+    return check_entry_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
 
 
 # ---- fits ----
@@ -172,20 +172,24 @@ def fits_csv(path: PathLike) -> str:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _LevelJob:
     entry: Entry
     level: float
     trial: int
     key: str
 
 
-def _job(entry: Entry, level: float, trial: int, **common: Any) -> _Job:
+def _level_job(entry: Entry, level: float, trial: int, **common: Any) -> _LevelJob:
     asked = {"entry": entry.describe(), "level": level, "trial": trial, **common}
-    return _Job(entry, level, trial, key(what="noise", **asked))
+    return _LevelJob(entry, level, trial, key(what="noise", **asked))
 
 
 def _fits(
-    jobs: list[_Job], dataset: Dataset, common: dict[str, Any], store: Store, calls: JobExecutor
+    jobs: list[_LevelJob],
+    dataset: Dataset,
+    common: dict[str, Any],
+    store: Store,
+    calls: JobExecutor,
 ) -> Iterator[Fit]:
     """Yield all fits: those of the store, then the others as they are finished and kept."""
     missing = []
@@ -198,7 +202,7 @@ def _fits(
         numbers = value, found["seconds"]
         yield Fit(job.level, job.trial, job.entry.name, *numbers, job.key, kept=True)
     own = ({"entry": job.entry, "level": job.level, "trial": job.trial} for job in missing)
-    submitted = ((_measure, {"dataset": dataset, **given, **common}) for given in own)
+    submitted = ((_measure_at_level, {"dataset": dataset, **given, **common}) for given in own)
     try:
         for job, future in run_all(calls, zip(missing, submitted, strict=True)):
             value, seconds = future.result()
@@ -211,7 +215,7 @@ def _fits(
         _last.clear()
 
 
-def _measure(
+def _measure_at_level(
     entry: Entry,
     dataset: Dataset,
     noise: Corruption,

@@ -294,7 +294,7 @@ class Comparison:
 
     def write(self, folder: PathLike, *, spreadsheet_safe: bool = False) -> list[Path]:
         """Write the tables into a folder; return the files."""
-        return tables.write(self, folder, spreadsheet_safe=spreadsheet_safe)
+        return tables.write_tables(self, folder, spreadsheet_safe=spreadsheet_safe)
 
 
 def _standing(
@@ -326,13 +326,13 @@ def _standing(
         train_seconds=sum(f["train_seconds"] for f in facts),
         search_seconds=sum(f["search_seconds"] for f in facts),
         score_us=float(np.median([f["score_us"] for f in facts])),
-        model_bytes=_mean(f["model_bytes"] for f in facts),
-        features_used=_mean(f["features_used"] for f in facts),
+        model_bytes=_mean_of_known(f["model_bytes"] for f in facts),
+        features_used=_mean_of_known(f["features_used"] for f in facts),
         params=[f["params"] for f in facts],
     )
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def _mean_of_known(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 

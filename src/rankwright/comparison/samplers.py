@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
-from rankwright.comparison.space import Choice, Range, Space, draw
-from rankwright.comparison.store import plain
+from rankwright.comparison.space import Choice, Range, Space, draw_parameters
+from rankwright.comparison.store import json_value
 from rankwright.extras import load_extra
 
 SamplerName: TypeAlias = Literal["random", "optuna"]
@@ -34,7 +34,7 @@ class _Even:
         self.space, self.random_state = space, random_state
 
     def ask(self, number: int) -> dict[str, Any]:
-        return draw(self.space, number - 1, self.random_state)
+        return draw_parameters(self.space, number - 1, self.random_state)
 
     def tell(self, params: dict[str, Any], value: float) -> None:
         pass
@@ -74,8 +74,8 @@ class _Optuna:
         for name, d in self.space.items():
             place: Any = params[name]
             if isinstance(d, Choice):
-                texts = [plain(v) for v in d.values]
-                place = texts.index(plain(place)) if plain(place) in texts else None
+                texts = [json_value(v) for v in d.values]
+                place = texts.index(json_value(place)) if json_value(place) in texts else None
             elif not d.low <= place <= d.high:
                 place = None
             if place is None:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rankwright.comparison.store import plain
+from rankwright.comparison.store import json_value
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ Dimension: TypeAlias = Choice | Range
 Space: TypeAlias = Mapping[str, Dimension]
 
 
-def draw(space: Space, trial: int, random_state: int = 0) -> dict[str, Any]:
+def draw_parameters(space: Space, trial: int, random_state: int = 0) -> dict[str, Any]:
     """Return the parameters of a trial, counted from 0.
 
     Examples
@@ -113,7 +113,7 @@ def from_plain(params: Mapping[str, Any], space: Space) -> dict[str, Any]:
     found = dict(params)
     for name, dimension in space.items():
         if isinstance(dimension, Choice) and name in found:
-            known = {repr(plain(value)): value for value in dimension.values}
+            known = {repr(json_value(value)): value for value in dimension.values}
             found[name] = known.get(repr(found[name]), found[name])
     return found
 

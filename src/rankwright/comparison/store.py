@@ -34,12 +34,12 @@ _FIRST_FORMS = (b'{"study": 1, ', b"noise,level,trial,model,metric,value,seconds
 # ---- what JSON can hold ----
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON can hold it; what it cannot hold becomes its text, NaN None."""
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -49,8 +49,8 @@ def plain(value: Any) -> Any:
 
 def _sealed(key: str, result: Mapping[str, Any], **own: Any) -> dict[str, Any]:
     """Return a result with its key and a checksum."""
-    content = {**plain(result), **own}
-    return {"key": key, "check": _check(content), **content}
+    content = {**json_value(result), **own}
+    return {"key": key, "check": _checksum(content), **content}
 
 
 def _unsealed(text: bytes) -> dict[str, Any] | None:
@@ -58,13 +58,13 @@ def _unsealed(text: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(text)
         content = {name: item for name, item in found.items() if name not in ("key", "check")}
-        whole = isinstance(found["key"], str) and found["check"] == _check(content)
+        whole = isinstance(found["key"], str) and found["check"] == _checksum(content)
     except (ValueError, AttributeError, KeyError, RecursionError):
         return None
     return found if whole else None
 
 
-def _check(content: dict[str, Any]) -> str:
+def _checksum(content: dict[str, Any]) -> str:
     return hashed(json.dumps(content, sort_keys=True).encode())[:8]
 
 
@@ -117,7 +117,7 @@ def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) ->
         yield Store()
         return
     place = Path(os.path.realpath(path))
-    head = json.dumps({"rankwright": FORMAT, **plain(about or {})})
+    head = json.dumps({"rankwright": FORMAT, **json_value(about or {})})
     with Lock(place.with_name(f".{place.name}.lock"), "this study", path):
         put_aside_if_old(path)
         with Journal(path) as journal:

@@ -102,7 +102,7 @@ def per_query_csv(comparison: Comparison, *, spreadsheet_safe: bool = False) -> 
     return csv_text(rows)
 
 
-def write(
+def write_tables(
     comparison: Comparison, folder: PathLike, *, spreadsheet_safe: bool = False
 ) -> list[Path]:
     """Write the tables into a folder; return the files. See :func:`per_query_csv`."""

@@ -19,8 +19,8 @@ import numpy as np
 
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.facts import facts_of
-from rankwright.comparison.space import draw
-from rankwright.comparison.store import plain
+from rankwright.comparison.space import draw_parameters
+from rankwright.comparison.store import json_value
 from rankwright.comparison.workers import tell
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
@@ -97,7 +97,7 @@ def run_trial(
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _fit(model, fold, entry.scale)
+        _fit_on_fold(model, fold, entry.scale)
     seconds = time.perf_counter() - begin
     part = fold.parts()[on]
     per_query = parse(metric).per_query(part.y, model.predict(part.X), part.groups)
@@ -111,7 +111,7 @@ def run_trial(
     )
 
 
-def _fit(model: Any, fold: Fold, scale: bool) -> None:
+def _fit_on_fold(model: Any, fold: Fold, scale: bool) -> None:
     from rankwright.estimator import as_model
     from rankwright.linear.scaling import divided, standard_deviations
 
@@ -185,7 +185,7 @@ def run_search(
     best: TrialResult | None = None
     trials, chosen = [], 0
     for number in range(n_trials if entry.space else 1):
-        params = draw(entry.space, number - 1, random_state) if number else {}
+        params = draw_parameters(entry.space, number - 1, random_state) if number else {}
         trial = run_trial(entry, params, fold, metric)
         trials.append(
             {
@@ -216,7 +216,7 @@ def run_search(
         **facts_of(best.model, fold, metric),
         "model_bytes": len(files["model.rw"]) if "model.rw" in files else None,
     }
-    return Outcome(plain(facts), scores, best.model, files=files)
+    return Outcome(json_value(facts), scores, best.model, files=files)
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:

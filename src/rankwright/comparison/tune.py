@@ -21,7 +21,7 @@ from rankwright.comparison.executors import JobExecutor, executor_for
 from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
-from rankwright.comparison.store import Store, open_store, plain
+from rankwright.comparison.store import Store, json_value, open_store
 from rankwright.comparison.trial import TrialResult, run_trial
 from rankwright.comparison.workers import reason
 from rankwright.data.arrays import fingerprint
@@ -90,7 +90,7 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
-        trials = plain([vars(trial) for trial in self.trials])
+        trials = json_value([vars(trial) for trial in self.trials])
         best = trials[self.trials.index(self.best)]
         return {"metric": self.metric, "best": best, "trials": trials}
 
@@ -233,7 +233,7 @@ class _Search:
         own = self.entry.estimator.get_params()
         shown = {name: {**own, **params}[name] for name in self.entry.space}
         given: dict[str, Any] = {"entry": self.entry, "params": params, "metric": self.metric}
-        futures = [self.calls.submit(_measure, fold=fold, **given) for fold in self.folds]
+        futures = [self.calls.submit(_measure_on_fold, fold=fold, **given) for fold in self.folds]
         return Trial(number, shown, math.nan, [], 0.0), futures
 
     def _end(self, trial: Trial, futures: list[Future[TrialResult]]) -> tuple[Trial, bool]:
@@ -270,6 +270,6 @@ class _Search:
         return Trial(found["number"], params, value, means, found["seconds"], found["error"])
 
 
-def _measure(entry: Entry, params: dict[str, Any], fold: Fold, metric: str) -> TrialResult:
+def _measure_on_fold(entry: Entry, params: dict[str, Any], fold: Fold, metric: str) -> TrialResult:
     """Run a trial on the queries left out; its model stays where it was fitted."""
     return replace(run_trial(entry, params, fold, metric, on="test"), model=None)

@@ -126,7 +126,7 @@ class Worker:
             if self._closed:
                 raise WorkerError("was stopped.")
             if self._process is None:
-                self._process = start_python(f"from {__name__} import main; main()", _ENVIRONMENT)
+                self._process = start_python(f"from {__name__} import serve; serve()", _ENVIRONMENT)
             return self._process
 
     def _ended(self) -> str:
@@ -176,7 +176,7 @@ def _receive(stream: IO[bytes] | None) -> Any:
 # ---- the worker ----
 
 
-def main() -> None:
+def serve() -> None:
     """Do calls until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     requests = os.fdopen(os.dup(0), "rb")

@@ -12,7 +12,7 @@ from pathlib import Path
 from rankwright.exceptions import DataError
 
 
-def unpack(path: Path, folder: Path) -> None:
+def unpack_archive(path: Path, folder: Path) -> None:
     """Unpack a zip or tar archive into a folder; leave other files as they are.
 
     Members appear in the folder when all are unpacked; names that lead out of it are refused.

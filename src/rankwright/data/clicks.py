@@ -190,7 +190,7 @@ def simulate_clicks(
             rows, clicked, propensity = rows[kept], clicked[kept], propensity[kept]
             sizes = np.bincount(query[rows], minlength=groups.n_queries)
         parts.append((rows, clicked, propensity, sizes))
-    return _join(dataset, parts)
+    return _join_impressions(dataset, parts)
 
 
 def _up_to_last_click(clicked: Bools, lists: Groups) -> Bools:
@@ -205,7 +205,7 @@ def _up_to_last_click(clicked: Bools, lists: Groups) -> Bools:
     return kept
 
 
-def _join(dataset: Dataset, parts: list[tuple[Ints, Bools, Floats, Ints]]) -> ClickLog:
+def _join_impressions(dataset: Dataset, parts: list[tuple[Ints, Bools, Floats, Ints]]) -> ClickLog:
     """Put the impressions of a query next to each other."""
     n_queries, n = dataset.n_queries, len(parts)
     rows, clicked, propensity = (np.concatenate([part[i] for part in parts]) for i in range(3))

@@ -70,7 +70,7 @@ def rename(old: str, new: str) -> None:
     os.replace(old, new)
 
 
-def make_folder(path: str) -> None:
+def make_one_folder(path: str) -> None:
     """Make one folder."""
     os.mkdir(path)
 

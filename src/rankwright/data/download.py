@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from rankwright.data.archives import unpack
+from rankwright.data.archives import unpack_archive
 from rankwright.data.benchmarks import find_benchmark
 from rankwright.data.catalogue import Archive, Benchmark
 from rankwright.data.files import PathLike
@@ -76,7 +76,7 @@ def fetch(
                 raise DataError(
                     "must be fetched by hand.\n" + entry.instructions(folder), path=path
                 )
-            _check(path, archive)
+            _check_digest(path, archive)
         else:
             if entry.must_accept and not accept_terms:
                 raise DataError(
@@ -84,7 +84,7 @@ def fetch(
                     f"{entry.page}, then pass --accept-terms (accept_terms=True)."
                 )
             _download(archive, place, progress)
-        unpack(path, place)
+        unpack_archive(path, place)
     if missing := entry.missing(folder):
         raise DataError(
             f"must hold {missing[0]} (and {len(missing) - 1} more) once the archives are unpacked, "
@@ -163,7 +163,7 @@ def _no_connection(url: str, part: Path, error: Exception) -> ConnectionError:
     )
 
 
-def _check(path: Path, archive: Archive) -> None:
+def _check_digest(path: Path, archive: Archive) -> None:
     """Raise unless a file that a person has put there is the right one."""
     if archive.sha256 is None:
         return

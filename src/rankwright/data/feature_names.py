@@ -16,7 +16,7 @@ def feature_name(names: Sequence[str] | None, column: int) -> str:
     return f"feature {column + 1}" if names is None else str(names[column])
 
 
-def feature_names(names: Sequence[str] | None, n_features: int) -> list[str]:
+def all_feature_names(names: Sequence[str] | None, n_features: int) -> list[str]:
     """Return the names of all features.
 
     >>> feature_names(None, 3)

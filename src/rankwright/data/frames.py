@@ -75,7 +75,7 @@ def from_frame(
     for column in (label, qid, doc_id, *(features or ())):
         if column is not None and column not in columns:
             raise DataError(
-                f"there must be a column {column!r}, but there are only {_list(columns)}.",
+                f"there must be a column {column!r}, but there are only {_listed(columns)}.",
                 path=path,
                 field=column,
             )
@@ -199,7 +199,7 @@ def write_frame(
     names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]
     taken = {label, qid, doc_id} & set(names)  # reading would take it for what it is called
     if taken:
-        raise DataError(f"features must not be named {_list(sorted(taken))}.", path=path)
+        raise DataError(f"features must not be named {_listed(sorted(taken))}.", path=path)
     columns: dict[str, Any] = {label: dataset.restore(dataset.y), qid: dataset.restore(dataset.qid)}
     if dataset.doc_ids is not None:
         columns[doc_id] = dataset.restore(dataset.doc_ids)
@@ -257,6 +257,6 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(".")
 
 
-def _list(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:8])
     return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -28,7 +28,7 @@ _WIDEST = 2**31 - 1  # features; any index fits
 
 
 @dataclass
-class Rows:
+class LetorRows:
     """Parsed documents, in file order."""
 
     X: Matrix
@@ -42,7 +42,7 @@ class _WrongGuess(Exception):  # noqa: N818 (a signal, not an error)
     """The text is not what its first block looked like."""
 
 
-def read_rows(blocks: LineBlocks, how: LetorFormat) -> Rows:
+def read_rows(blocks: LineBlocks, how: LetorFormat) -> LetorRows:
     """Parse a text.
 
     Raises
@@ -51,17 +51,17 @@ def read_rows(blocks: LineBlocks, how: LetorFormat) -> Rows:
         At the first fault in file order.
     """
     try:
-        return _read(blocks, how).finish()
+        return _parse_block(blocks, how).finish()
     except _WrongGuess:
         survey = Survey.of_all(blocks, how)
         survey.require_plausible(how)
-    rows = _read(blocks, how, survey)
+    rows = _parse_block(blocks, how, survey)
     if (rows.n_rows, rows.n_entries) != (survey.n_rows, survey.n_entries):
         raise changed_error(how.path)
     return rows.finish()
 
 
-def _read(blocks: LineBlocks, how: LetorFormat, survey: Survey | None = None) -> GrowingRows:
+def _parse_block(blocks: LineBlocks, how: LetorFormat, survey: Survey | None = None) -> GrowingRows:
     rows: GrowingRows | None = None
     for lines in blocks:
         text = scan(lines, how)
@@ -136,7 +136,7 @@ class GrowingRows:
         self.n_rows += n
         self.n_entries += text.n_entries
 
-    def finish(self) -> Rows:
+    def finish(self) -> LetorRows:
         """Return all documents."""
         X = self._X.finish()
         first = self.survey.first_index(self.how)
@@ -146,7 +146,7 @@ class GrowingRows:
                 raise _WrongGuess
             found.require_plausible(self.how)
         docs = join_texts(self._doc_ids) if self.how.doc_ids else None
-        return Rows(X, self._y.finish(), self._query_ids(), self._rule.has_qid, docs)
+        return LetorRows(X, self._y.finish(), self._query_ids(), self._rule.has_qid, docs)
 
     def _query_ids(self) -> NDArray[Any]:
         numbers = self._numbers.finish()

@@ -16,7 +16,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.groups import run_starts
 from rankwright.data.letor_faults import warn_without_qid
-from rankwright.data.letor_rows import GrowingRows, QidRule, Rows
+from rankwright.data.letor_rows import GrowingRows, LetorRows, QidRule
 from rankwright.data.letor_text import LetorFormat, Survey, scan
 from rankwright.data.lines import LineBlocks, changed_error, open_lines
 from rankwright.data.texts import join_ids, join_texts
@@ -34,7 +34,7 @@ def stream_pieces(
 ) -> Iterator[Dataset]:
     """Yield data sets of ``n_queries`` queries; the last may have fewer."""
     seen = _SeenQueries(how.path)
-    pending: list[Rows] = []  # neighbours; their last query may continue
+    pending: list[LetorRows] = []  # neighbours; their last query may continue
     with open_lines(path, block_bytes, how.n_jobs) as blocks:
         for rows in _parsed_blocks(blocks, how, on_count, on_digest):
             if not pending and not rows.has_qid:
@@ -43,7 +43,7 @@ def stream_pieces(
             pending.append(rows)
             if same:
                 continue
-            joined = _join(pending)
+            joined = _join_rows(pending)
             starts = run_starts(joined.qid)
             n_ready = (len(starts) - 1) // n_queries * n_queries
             for first in range(0, n_ready, n_queries):
@@ -52,7 +52,7 @@ def stream_pieces(
                 yield _dataset(_cut(joined, begin, end))
             pending = [_cut(joined, int(starts[n_ready]), len(joined.y))]
     require_rows(len(pending), how.path)
-    joined = _join(pending)
+    joined = _join_rows(pending)
     starts = np.append(run_starts(joined.qid), len(joined.y))
     for first in range(0, len(starts) - 1, n_queries):
         last = min(first + n_queries, len(starts) - 1)
@@ -65,7 +65,7 @@ def _parsed_blocks(
     how: LetorFormat,
     on_count: Callable[[int], None] | None,
     on_digest: Callable[[str], None] | None,
-) -> Iterator[Rows]:
+) -> Iterator[LetorRows]:
     survey = Survey(final=True)
     sums: list[int] = []  # of the blocks, by which a change between the passes is noticed
     if blocks.seekable:
@@ -134,16 +134,16 @@ class _SeenQueries:
             self.ids.add(text)
 
 
-def _ends_with(parts: list[Rows], qid: Any) -> bool:
+def _ends_with(parts: list[LetorRows], qid: Any) -> bool:
     return str(parts[-1].qid[-1]) == str(qid)
 
 
-def _cut(rows: Rows, begin: int, end: int) -> Rows:
+def _cut(rows: LetorRows, begin: int, end: int) -> LetorRows:
     docs = None if rows.doc_ids is None else rows.doc_ids[begin:end]
-    return Rows(rows.X[begin:end], rows.y[begin:end], rows.qid[begin:end], rows.has_qid, docs)
+    return LetorRows(rows.X[begin:end], rows.y[begin:end], rows.qid[begin:end], rows.has_qid, docs)
 
 
-def _join(parts: list[Rows]) -> Rows:
+def _join_rows(parts: list[LetorRows]) -> LetorRows:
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -152,10 +152,10 @@ def _join(parts: list[Rows]) -> Rows:
     qid = join_ids([rows.qid for rows in parts])
     docs = [rows.doc_ids for rows in parts if rows.doc_ids is not None]
     y = np.concatenate([rows.y for rows in parts])
-    return Rows(X, y, qid, first.has_qid, join_texts(docs) if docs else None)
+    return LetorRows(X, y, qid, first.has_qid, join_texts(docs) if docs else None)
 
 
-def _dataset(rows: Rows) -> Dataset:
+def _dataset(rows: LetorRows) -> Dataset:
     # A copy, because a slice would keep the whole block alive.
     docs = None if rows.doc_ids is None else rows.doc_ids.copy()
     return Dataset.from_checked(rows.X.copy(), rows.y.copy(), rows.qid.copy(), None, docs)

@@ -25,7 +25,7 @@ def as_csr(X: Any, name: str = "X") -> sp.csr_array:
     if X.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions, but has shape {X.shape}.")
     if X.format == "csr":
-        matrix, canonical = _checked(X, name)
+        matrix, canonical = _checked_csr(X, name)
     else:
         matrix = sp.csr_array(_convertible(X, name))
         canonical = matrix.has_canonical_format
@@ -35,7 +35,7 @@ def as_csr(X: Any, name: str = "X") -> sp.csr_array:
     return matrix
 
 
-def _checked(X: Any, name: str) -> tuple[sp.csr_array, bool]:
+def _checked_csr(X: Any, name: str) -> tuple[sp.csr_array, bool]:
     """Return a CSR matrix without spare room behind its entries, and whether it is canonical.
 
     The flags that it carries are not looked at: they are as old as its first use.
@@ -81,7 +81,9 @@ def _check_compressed(
     indptr: Any = np.ascontiguousarray(X.indptr, dtype=dtype)
     line, canonical = _kernels.check_csr(indices, indptr, n_places)
     if line >= 0:
-        _refuse(name, "column" if X.format == "csc" else "row", line, indices, indptr, n_places)
+        _refuse_line(
+            name, "column" if X.format == "csc" else "row", line, indices, indptr, n_places
+        )
     return indices, indptr, canonical
 
 
@@ -92,7 +94,9 @@ def _check_array(array: Any, name: str, length: int) -> None:
         raise ValueError(f"{name} must be {length} integers, but is {what}.")
 
 
-def _refuse(name: str, which: str, line: int, indices: Any, indptr: Any, n_places: int) -> NoReturn:
+def _refuse_line(
+    name: str, which: str, line: int, indices: Any, indptr: Any, n_places: int
+) -> NoReturn:
     begin, end = int(indptr[line]), int(indptr[line + 1])
     if (line == 0 and begin != 0) or not begin <= end <= len(indices):
         raise ValueError(

@@ -110,7 +110,7 @@ def make_folder(path: PathLike) -> None:
     with _naming(path):
         for folder in reversed(missing):
             try:
-                disk.make_folder(folder)
+                disk.make_one_folder(folder)
             except FileExistsError:
                 if not os.path.isdir(folder):  # another process may have made it
                     raise
@@ -256,7 +256,7 @@ def _make_part(target: str) -> tuple[str, int]:
     """Make a hidden folder, and hold a lock on it."""
     while True:
         part = _part_of(target)
-        disk.make_folder(part)
+        disk.make_one_folder(part)
         held = os.open(part, os.O_RDONLY | os.O_DIRECTORY)
         if _is_held(part, held):
             return part, held

@@ -73,9 +73,9 @@ class Evaluation(Mapping[str, float]):
         return {
             name: {
                 "metric": str(r.metric),
-                "mean": _number(r.mean),
-                "low": _number(r.low),
-                "high": _number(r.high),
+                "mean": _or_none(r.mean),
+                "low": _or_none(r.low),
+                "high": _or_none(r.high),
                 "n_queries": r.n_queries,
             }
             for name, r in self.results.items()
@@ -88,7 +88,7 @@ class Evaluation(Mapping[str, float]):
         columns = [self.results[name].per_query.tolist() for name in names]
         if suffix(path) == ".json":
             data = {"qid": ids} | {
-                name: [_number(v) for v in column]
+                name: [_or_none(v) for v in column]
                 for name, column in zip(names, columns, strict=True)
             }
             text = json.dumps(data) + "\n"
@@ -150,5 +150,5 @@ def evaluate(
     return Evaluation(results, dataset.groups.names)
 
 
-def _number(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

@@ -47,7 +47,9 @@ def run(context: Context) -> Findings:
                 key |= {"pooled": pooled, "fold": i, "scale": context.scale}
                 values.append(context.once(key, _fold, folds[i], variant, pooled))
             for j, metric in enumerate(METRICS):
-                result.rows.append(_row(name, variant, pooled, j, [v[metric] for v in values]))
+                result.rows.append(
+                    _collection_row(name, variant, pooled, j, [v[metric] for v in values])
+                )
     result.notes.append(
         "Pooled is the thesis' reading: documents of all queries in one list. Query-aware compares "
         "documents of one query only. Intervals are over the five folds."
@@ -55,7 +57,7 @@ def run(context: Context) -> Findings:
     return result
 
 
-def _row(name: str, variant: str, pooled: bool, j: int, values: list[float]) -> Row:
+def _collection_row(name: str, variant: str, pooled: bool, j: int, values: list[float]) -> Row:
     mean, interval = mean_of(values)
     how = "pooled" if pooled else "query-aware"
     paper = None

@@ -26,7 +26,7 @@ def run(context: Context) -> Findings:
     repeats = context.pick(5, 100)
     found: dict[str, dict[float, list[float]]] = {how: {v: [] for v in LEVELS} for how in ALPHAS}
     for seed in context.each("repeats", range(repeats)):
-        values = context.once({"what": "domination-noise", "seed": seed}, _repeat, seed)
+        values = context.once({"what": "domination-noise", "seed": seed}, _noisy_sample, seed)
         for how in ALPHAS:
             for level, value in zip(LEVELS, values[how], strict=True):
                 found[how][level].append(value)
@@ -44,7 +44,7 @@ def run(context: Context) -> Findings:
     return result
 
 
-def _repeat(seed: int) -> dict[str, list[float]]:
+def _noisy_sample(seed: int) -> dict[str, list[float]]:
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=N_FEATURES) * (rng.random(N_FEATURES) < 0.3)
     X = rng.normal(size=(2 * N_DOCS, N_FEATURES))

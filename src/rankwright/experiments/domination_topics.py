@@ -83,7 +83,7 @@ def run(context: Context) -> Findings:
             values = context.once(key | collection.settings, _topic, collection, topic)
             for method in METHODS:
                 found[method].append(values[method])
-        result.rows += _rows(collection.name, found)
+        result.rows += _topic_rows(collection.name, found)
         clouds = {
             method: Curve.of(
                 [one["average precision"] for one in found["PAMIR"]],
@@ -99,7 +99,7 @@ def run(context: Context) -> Findings:
     return result
 
 
-def _rows(name: str, found: dict[str, list[dict[str, float]]]) -> list[Row]:
+def _topic_rows(name: str, found: dict[str, list[dict[str, float]]]) -> list[Row]:
     rows = []
     for method, values in found.items():
         for metric in (*METRICS, "density"):

@@ -67,8 +67,8 @@ class Curve:
         cls, x: ArrayLike, y: ArrayLike, low: ArrayLike | None = None, high: ArrayLike | None = None
     ) -> Curve:
         """Make a curve from arrays."""
-        bands = (None if values is None else _floats(values) for values in (low, high))
-        return cls(_floats(x), _floats(y), *bands)
+        bands = (None if values is None else _float_list(values) for values in (low, high))
+        return cls(_float_list(x), _float_list(y), *bands)
 
     @classmethod
     def of_repeats(cls, x: ArrayLike, repeats: Iterable[ArrayLike]) -> Curve:
@@ -139,5 +139,5 @@ def difference_row(source: str, what: str, differences: ArrayLike, level: float 
     return Row(source, what, mean, verdict, None, interval, note)
 
 
-def _floats(values: ArrayLike) -> list[float]:
+def _float_list(values: ArrayLike) -> list[float]:
     return [float(v) for v in np.asarray(values, dtype=np.float64)]

@@ -31,7 +31,9 @@ def paper_page(found: list[dict[str, Any]], figures: str) -> str:
 
 def _section(record: dict[str, Any], figures: str) -> str:
     lines = [f"### {record['source']}: {record['title']}", ""]
-    settings = ", ".join(f"{name} {_value(value)}" for name, value in record["settings"].items())
+    settings = ", ".join(
+        f"{name} {_setting_text(value)}" for name, value in record["settings"].items()
+    )
     lines += [
         f"`{record['command']}`, {record['seconds']:.0f} s"
         + (f"; {settings}." if settings else "."),
@@ -40,7 +42,7 @@ def _section(record: dict[str, Any], figures: str) -> str:
     if record["rows"]:
         lines += ["| source | what | paper | ours | 95 % interval | verdict | note |"]
         lines += ["|---|---|--:|--:|---|---|---|"]
-        lines += [_row(row) for row in record["rows"]]
+        lines += [_row_text(row) for row in record["rows"]]
         lines.append("")
     for note in record["notes"]:
         lines += [note, ""]
@@ -50,16 +52,18 @@ def _section(record: dict[str, Any], figures: str) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _row(row: dict[str, Any]) -> str:
+def _row_text(row: dict[str, Any]) -> str:
     interval = "" if row["interval"] is None else "{:.4g} – {:.4g}".format(*row["interval"])
     paper = "" if row["paper"] is None else f"{row['paper']:.4g}"
     cells = [row["source"], row["what"], paper, f"{row['ours']:.4g}", interval]
     return "| " + " | ".join([*cells, row["verdict"], row["note"]]).replace("\n", " ") + " |"
 
 
-def _value(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "(" + ", ".join(f"{name} {_value(item)}" for name, item in value.items()) + ")"
+        return (
+            "(" + ", ".join(f"{name} {_setting_text(item)}" for name, item in value.items()) + ")"
+        )
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -24,7 +24,7 @@ def run(context: Context) -> Findings | None:
     folder = context.folder(*FOLDERS)
     if folder is None:
         return None
-    table = _read(folder)
+    table = _read_ratings(folder)
     repeats = context.pick(20, 500)
     result = Findings(settings={"data": "MovieLens 100K for EachMovie", "repeats": repeats})
     panels = {}
@@ -34,7 +34,7 @@ def run(context: Context) -> Findings | None:
         runs = []
         for seed in context.each(f"viewers with {least} ratings", range(repeats)):
             key = {"what": "prank-ratings", "least": least, "seed": seed, "at": at}
-            runs.append(context.once(key, _repeat, viewers, seed, at))
+            runs.append(context.once(key, _one_viewer, viewers, seed, at))
         online = [run["online"] for run in runs]
         final = {name: [run[name][-1] for run in online] for name in online[0]}
         batch = {name: [run["batch"][name] for run in runs] for name in runs[0]["batch"]}
@@ -53,7 +53,7 @@ def run(context: Context) -> Findings | None:
     return result
 
 
-def _read(folder: Path) -> Floats:
+def _read_ratings(folder: Path) -> Floats:
     """Return viewers x titles; 0 where there is no rating."""
     path = next(path for path in (folder / "u.data", folder / "u.data.gz") if path.exists())
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -63,7 +63,7 @@ def _read(folder: Path) -> Floats:
     return table
 
 
-def _repeat(viewers: Floats, seed: int, at: list[int]) -> dict[str, Any]:
+def _one_viewer(viewers: Floats, seed: int, at: list[int]) -> dict[str, Any]:
     rng = np.random.default_rng([seed, len(viewers)])
     target = int(rng.integers(len(viewers)))
     titles = rng.permutation(np.flatnonzero(viewers[target]))

@@ -22,7 +22,7 @@ def run(context: Context) -> Findings:
     runs = []
     for seed in context.each("repeats", range(repeats)):
         key = {"what": "prank-synthetic", "seed": seed, "rounds": rounds, "at": at}
-        runs.append(context.once(key, _repeat, seed, rounds, at))
+        runs.append(context.once(key, _one_sequence, seed, rounds, at))
     result = Findings(settings={"repeats": repeats, "rounds": rounds, "noise": NOISE})
     final = {name: [run[name][-1] for run in runs] for name in runs[0]}
     what = f"time-averaged rank loss after {rounds} rounds"
@@ -34,7 +34,7 @@ def run(context: Context) -> Findings:
     return result
 
 
-def sample(seed: int, rounds: int) -> tuple[Floats, Floats]:
+def sample_points(seed: int, rounds: int) -> tuple[Floats, Floats]:
     """Return points of the unit square and their ranks (R5)."""
     rng = np.random.default_rng(seed)
     X = rng.random((rounds, 2))
@@ -49,8 +49,8 @@ def explicit(X: Floats) -> Floats:
     return np.column_stack([a * a, b * b, root * a * b, root * a, root * b, np.ones(len(X))])
 
 
-def _repeat(seed: int, rounds: int, at: list[int]) -> dict[str, list[float]]:
-    X, y = sample(seed, rounds)
+def _one_sequence(seed: int, rounds: int, at: list[int]) -> dict[str, list[float]]:
+    X, y = sample_points(seed, rounds)
     features = explicit(X)
     return {
         name: average_losses(learner, features, y, at)
@@ -59,7 +59,7 @@ def _repeat(seed: int, rounds: int, at: list[int]) -> dict[str, list[float]]:
 
 
 def _same_as_the_kernel() -> Row:
-    X, y = sample(0, 500)
+    X, y = sample_points(0, 500)
     kernel = PRank(classes=CLASSES, kernel="poly", degree=2, coef0=1.0, gamma=1.0).fit(X, y)
     weights = PRank(classes=CLASSES).fit(explicit(X), y)
     difference = abs(kernel.cumulative_loss_ - weights.cumulative_loss_)

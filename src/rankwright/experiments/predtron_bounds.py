@@ -54,7 +54,7 @@ def run(context: Context) -> Findings:
 def _runs(problem: str, mode: str, lengths: list[int]) -> list[tuple[float, float]]:
     found = []
     for n in lengths:
-        X, y, qid, u = _stream(problem, n)
+        X, y, qid, u = _labelled_stream(problem, n)
         learner: Any = PROBLEMS[problem](mode=mode)
         if "fit_intercept" in learner.get_params():
             learner.set_params(fit_intercept=False)
@@ -64,7 +64,7 @@ def _runs(problem: str, mode: str, lengths: list[int]) -> list[tuple[float, floa
     return found
 
 
-def _stream(problem: str, n: int) -> tuple[Floats, Any, Any, Floats]:
+def _labelled_stream(problem: str, n: int) -> tuple[Floats, Any, Any, Floats]:
     """Return data with labels by a comparator, and the comparator."""
     rng = np.random.default_rng([n, len(problem)])
     X = rng.normal(size=(n, N_FEATURES))

@@ -30,7 +30,7 @@ REPRESENTATIONS = ("1/i", "-i^1.1", "-i^2")
 N_FEATURES, SPREAD, N_TEST = 20, 0.3, 200
 
 
-def sample(rng: np.random.Generator, w: Floats, n: int, m: int) -> Dataset:
+def sample_queries(rng: np.random.Generator, w: Floats, n: int, m: int) -> Dataset:
     """Return n queries of m documents."""
     i = np.arange(1, m + 1)
     centres = (1 / i + 1 / (i + 1)) / 2
@@ -56,7 +56,7 @@ def _trial_queries(name: str, n: int, m: int, seed: int) -> float:
     rng = np.random.default_rng([seed, n, m])
     w = rng.normal(size=N_FEATURES)
     w /= np.linalg.norm(w)
-    train, test = sample(rng, w, n, m), sample(rng, w, N_TEST, m)
+    train, test = sample_queries(rng, w, n, m), sample_queries(rng, w, N_TEST, m)
     return _loss(PredtronRanker("ndcg", name), train, test)
 
 
@@ -71,7 +71,7 @@ def _trial_norms(name: str, p: int, n: int, seed: int) -> float:
     return _loss(PredtronRanker("ndcg", "-i^1.1", norm=norm), train, test)
 
 
-def _sweep(
+def _sweep_sizes(
     context: Context,
     what: str,
     names: Sequence[str],
@@ -84,11 +84,11 @@ def _sweep(
         for name in names:
             key = {"what": f"predtron-{what}", "name": name, "value": value, "repeats": repeats}
             key |= {"spread": SPREAD}
-            found[name].append(context.once(key, _repeat, trial, name, value, repeats))
+            found[name].append(context.once(key, _repeated, trial, name, value, repeats))
     return found
 
 
-def _repeat(trial: Any, name: str, value: int, repeats: int) -> list[float]:
+def _repeated(trial: Any, name: str, value: int, repeats: int) -> list[float]:
     return [trial(name, value, seed=seed) for seed in range(repeats)]
 
 
@@ -102,9 +102,9 @@ def run(context: Context) -> Findings:
     queries = context.pick((10, 60), (5, 10, 20, 30, 40, 60, 80, 100))
     sizes = context.pick((5, 15), (5, 8, 10, 15, 20, 30))
     widths = context.pick((20, 160), (10, 20, 40, 80, 160, 320))
-    a = _sweep(context, "n", REPRESENTATIONS, queries, partial(_trial_queries, m=10), repeats)
-    b = _sweep(context, "m", REPRESENTATIONS, sizes, _by_size, repeats)
-    c = _sweep(context, "p", ("l2", "l1"), widths, partial(_trial_norms, n=30), repeats)
+    a = _sweep_sizes(context, "n", REPRESENTATIONS, queries, partial(_trial_queries, m=10), repeats)
+    b = _sweep_sizes(context, "m", REPRESENTATIONS, sizes, _by_size, repeats)
+    c = _sweep_sizes(context, "p", ("l2", "l1"), widths, partial(_trial_norms, n=30), repeats)
     y = "1 - NDCG on test queries"
     panels = {
         "(a) training queries": Panel(_curves(queries, a), "n", y),

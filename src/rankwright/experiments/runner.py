@@ -59,11 +59,11 @@ def reproduce(
             result = experiment.run(context)
         finished = Finished(experiment, result, time.perf_counter() - begin)
         if out is not None and result is not None:
-            write(finished, context, out)
+            write_findings(finished, context, out)
         yield finished
 
 
-def write(finished: Finished, context: Context, out: Path) -> None:
+def write_findings(finished: Finished, context: Context, out: Path) -> None:
     """Write a result and draw its figures."""
     experiment, result = finished.experiment, finished.result
     assert result is not None
@@ -81,7 +81,7 @@ def write(finished: Finished, context: Context, out: Path) -> None:
     folder = out / experiment.paper
     make_folder(folder)
     for figure in result.figures:
-        save_chart(draw(figure), folder / f"{figure.name}.svg")
+        save_chart(draw_figure(figure), folder / f"{figure.name}.svg")
     write_text(folder / f"{experiment.name}.json", json.dumps(record, indent=1) + "\n")
 
 
@@ -98,7 +98,7 @@ def command(experiment: Experiment, context: Context) -> str:
     return " ".join(words)
 
 
-def draw(figure: Figure) -> Any:
+def draw_figure(figure: Figure) -> Any:
     """Return the chart of a figure."""
     charts = {heading: _panel(panel) for heading, panel in figure.panels.items()}
     if len(charts) == 1:

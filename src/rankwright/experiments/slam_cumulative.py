@@ -27,7 +27,7 @@ def run(context: Context) -> Findings:
         curves: dict[str, Curve] = {}
         for update in UPDATES:
             key = {"what": "slam-rounds", "update": update, "noisy": noisy, "rounds": rounds}
-            run = context.once(key, _stream, update, 10, rounds, noisy)
+            run = context.once(key, _losses_and_bounds, update, 10, rounds, noisy)
             curves[f"loss, {update}"] = Curve.of(run["rounds"], run["loss"])
             curves[f"bound, {update}"] = Curve.of(run["rounds"], run["bound"])
             worst = max(worst, float(np.max(np.divide(run["loss"], run["bound"]))))
@@ -37,7 +37,7 @@ def run(context: Context) -> Findings:
     for m in context.each("documents of a query", sizes):
         for update in UPDATES:
             key = {"what": "slam-sizes", "update": update, "m": m, "rounds": rounds}
-            run = context.once(key, _stream, update, m, rounds, False)
+            run = context.once(key, _losses_and_bounds, update, m, rounds, False)
             for what in ("loss", "bound"):
                 by_size.setdefault(f"{what}, {update}", {"y": []})["y"].append(run[what][-1])
             worst = max(worst, float(np.max(np.divide(run["loss"], run["bound"]))))
@@ -58,9 +58,9 @@ def run(context: Context) -> Findings:
     return result
 
 
-def _stream(update: Update, m: int, rounds: int, noisy: bool) -> dict[str, list[float]]:
+def _losses_and_bounds(update: Update, m: int, rounds: int, noisy: bool) -> dict[str, list[float]]:
     """Return the cumulative loss and the bound at some rounds."""
-    X, y, u = _queries(m, rounds, noisy)
+    X, y, u = _random_queries(m, rounds, noisy)
     groups = Groups(np.arange(0, len(y) + 1, m))
     compared = SLAM("ndcg").per_query(X @ u, y, groups)
     facts = SLAMFacts.of(SLAM("ndcg").weights(y, groups), groups)
@@ -88,7 +88,7 @@ def _stream(update: Update, m: int, rounds: int, noisy: bool) -> dict[str, list[
     }
 
 
-def _queries(m: int, rounds: int, noisy: bool) -> tuple[Floats, Floats, Floats]:
+def _random_queries(m: int, rounds: int, noisy: bool) -> tuple[Floats, Floats, Floats]:
     """Return documents, labels, and a vector that orders them with margin 1 if nothing is noisy.
 
     Documents have length at most 1. Three labels lie at least ``MARGIN`` apart along the vector's

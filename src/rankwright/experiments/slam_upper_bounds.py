@@ -30,7 +30,7 @@ def run(context: Context) -> Findings:
     slacks: dict[int, list[float]] = {i: [] for i in range(len(STATEMENTS))}
     counts = [0] * len(STATEMENTS)
     for m in context.each("all queries of m documents", range(1, largest + 1)):
-        for y, scores, groups in _queries(m, 3 if m < 6 else 2):
+        for y, scores, groups in _all_queries(m, 3 if m < 6 else 2):
             for i, (_, loss, metric) in enumerate(STATEMENTS):
                 value = metric.per_query(y, scores, groups)
                 slack = loss.per_query(scores, y, groups) - (1 - value)
@@ -46,9 +46,11 @@ def run(context: Context) -> Findings:
     return result
 
 
-def _queries(m: int, n_labels: int) -> Iterator[tuple[Floats, Floats, Groups]]:
+def _all_queries(m: int, n_labels: int) -> Iterator[tuple[Floats, Floats, Groups]]:
     """Yield all pairs of labels and weak orders of m documents, as queries, for each scale."""
-    orders = np.array(sorted({tuple(_dense(r)) for r in product(range(m), repeat=m)}), dtype=float)
+    orders = np.array(
+        sorted({tuple(_without_gaps(r)) for r in product(range(m), repeat=m)}), dtype=float
+    )
     labels = np.array(list(product(range(n_labels), repeat=m)), dtype=float)
     y = np.repeat(labels, len(orders), axis=0).ravel()
     scores = np.tile(orders, (len(labels), 1)).ravel()
@@ -57,7 +59,7 @@ def _queries(m: int, n_labels: int) -> Iterator[tuple[Floats, Floats, Groups]]:
         yield y, scale * scores, groups
 
 
-def _dense(ranks: tuple[int, ...]) -> list[int]:
+def _without_gaps(ranks: tuple[int, ...]) -> list[int]:
     """Return the same weak order with the levels 0, 1, ... and none left out."""
     levels = {level: i for i, level in enumerate(sorted(set(ranks)))}
     return [levels[r] for r in ranks]

@@ -14,7 +14,7 @@ from rankwright.data.corruptions import Augmentation, Clicks, Corruption, LabelN
 from rankwright.data.noise import label_noise_up_to
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, difference_row
-from rankwright.experiments.xendcg_trials import LOSSES, Source, describe, model, sources
+from rankwright.experiments.xendcg_trials import LOSSES, Source, model, settings_of, sources
 
 PAIR = ("XE-NDCG MART", "lambdaMART")
 LEVELS = {
@@ -33,24 +33,24 @@ def _corruption(kind: str, highest: float) -> Corruption:
     return Clicks(Cascade(CLICKS[: int(highest) + 1]))
 
 
-def _run(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Findings:
+def _run_figure(context: Context, figure: str, name: str, kinds: tuple[str, ...]) -> Findings:
     n = context.pick(2, 20)
     chosen = [s for s in sources(context) if s.of_the_paper or not s.folders]
-    result = Findings(settings={**describe(context, chosen), "trials": n})
+    result = Findings(settings={**settings_of(context, chosen), "trials": n})
     panels = {}
     for source in chosen[: context.pick(1, None)]:
         for kind in kinds:
             levels = LEVELS[kind][:: context.pick(3, 1)]
-            found = _sweep(context, source, kind, levels, n)
+            found = _sweep_levels(context, source, kind, levels, n)
             curves = {loss: Curve.of_repeats(levels, found[loss].values()) for loss in PAIR}
             panels[f"{source.name}, {kind}"] = Panel(curves, kind, "NDCG@5")
-            result.rows += [_row(figure, source, kind, level, found) for level in levels]
+            result.rows += [_level_row(figure, source, kind, level, found) for level in levels]
     caption = f"NDCG@5 on clean test queries against {' and '.join(kinds)} of the training part"
     result.figures.append(Figure(name, caption, panels))
     return result
 
 
-def _row(
+def _level_row(
     figure: str,
     source: Source,
     kind: str,
@@ -62,7 +62,7 @@ def _row(
     return difference_row(figure, what, np.subtract(ours, theirs))
 
 
-def _sweep(
+def _sweep_levels(
     context: Context, source: Source, kind: str, levels: tuple[float, ...], n: int
 ) -> dict[str, dict[float, list[float]]]:
     found: dict[str, dict[float, list[float]]] = {loss: {v: [] for v in levels} for loss in PAIR}
@@ -76,13 +76,15 @@ def _sweep(
             "level": level,
             "scale": context.scale,
         }
-        values = context.once(key, _trial, context, source, kind, level, seed)
+        values = context.once(key, _corrupted_trial, context, source, kind, level, seed)
         for loss in PAIR:
             found[loss][level].append(values[loss])
     return found
 
 
-def _trial(context: Context, source: Source, kind: str, level: float, seed: int) -> dict[str, Any]:
+def _corrupted_trial(
+    context: Context, source: Source, kind: str, level: float, seed: int
+) -> dict[str, Any]:
     dataset = source.load()
     fold = corrupted(dataset, _corruption(kind, float(dataset.y.max())), level, seed)
     found = {}
@@ -98,12 +100,14 @@ FIGURE2 = Experiment(
     "figure2",
     "Figure 2",
     "extra documents and wrong labels",
-    lambda context: _run(context, "Figure 2", "figure2", ("augmentation", "label perturbation")),
+    lambda context: _run_figure(
+        context, "Figure 2", "figure2", ("augmentation", "label perturbation")
+    ),
 )
 FIGURE3 = Experiment(
     "xendcg",
     "figure3",
     "Figure 3",
     "noisy clicks",
-    lambda context: _run(context, "Figure 3", "figure3", ("click noise",)),
+    lambda context: _run_figure(context, "Figure 3", "figure3", ("click noise",)),
 )

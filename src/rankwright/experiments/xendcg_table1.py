@@ -20,9 +20,9 @@ from rankwright.experiments.findings import (
 from rankwright.experiments.xendcg_trials import (
     LOSSES,
     Source,
-    describe,
     model,
     per_query,
+    settings_of,
     sources,
 )
 
@@ -45,16 +45,16 @@ BEST = "XE-NDCG MART"
 def run_table(context: Context) -> Findings:
     """Compare the losses on the same random splits, with paired t-tests over the splits."""
     found = sources(context)
-    result = Findings(settings={**describe(context, found), "trials": _n_trials(context)})
+    result = Findings(settings={**settings_of(context, found), "trials": _n_trials(context)})
     for source in found:
         trials = _trials(context, source)
         for metric in METRICS:
             means = {name: [t["test"][name][metric] for t in trials] for name in LOSSES}
-            result.rows += _rows(source.name, metric, means)
+            result.rows += _table_rows(source.name, metric, means)
     return result
 
 
-def _rows(source: str, metric: str, means: dict[str, list[float]]) -> list[Row]:
+def _table_rows(source: str, metric: str, means: dict[str, list[float]]) -> list[Row]:
     rows = []
     best = max(means, key=lambda name: float(np.mean(means[name])))
     for name, values in means.items():
@@ -79,7 +79,7 @@ def _rows(source: str, metric: str, means: dict[str, list[float]]) -> list[Row]:
 def run_figure(context: Context) -> Findings:
     """Draw NDCG@5 on the validation part against the number of trees."""
     found = sources(context)
-    result = Findings(settings={**describe(context, found), "trials": _n_trials(context)})
+    result = Findings(settings={**settings_of(context, found), "trials": _n_trials(context)})
     panels = {}
     for source in found:
         trials = _trials(context, source)
@@ -120,11 +120,11 @@ def _trials(context: Context, source: Source) -> list[dict[str, Any]]:
     found = []
     for seed in context.each(f"{source.name}, splits", range(n)):
         key = {"what": "xendcg-table1", "source": source.name, "seed": seed, "scale": context.scale}
-        found.append(context.once(key, _trial, context, source, seed))
+        found.append(context.once(key, _split_trial, context, source, seed))
     return found
 
 
-def _trial(context: Context, source: Source, seed: int) -> dict[str, Any]:
+def _split_trial(context: Context, source: Source, seed: int) -> dict[str, Any]:
     train, valid, test = source.split(seed)
     scores: dict[str, dict[str, float]] = {}
     curves: dict[str, list[float]] = {}

@@ -88,7 +88,7 @@ def per_query(ranker: BoostedRanker, test: Dataset, metric: str) -> Floats:
     return values[~np.isnan(values)]
 
 
-def describe(context: Context, found: list[Source]) -> dict[str, Any]:
+def settings_of(context: Context, found: list[Source]) -> dict[str, Any]:
     """Return the settings, for the record."""
     names = ("n_estimators", "learning_rate", "num_leaves", "min_child_samples")
     settings = {}

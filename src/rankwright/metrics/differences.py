@@ -69,7 +69,7 @@ class Difference:
         for query in self.queries:
             reasons = f" ({', '.join(query.reasons)})" if query.reasons else ""
             lines.append(
-                f"  query {query.query}: a {_shown(query.a)}, b {_shown(query.b)}{reasons}"
+                f"  query {query.query}: a {_readable(query.a)}, b {_readable(query.b)}{reasons}"
             )
         if self.n_moved > len(self.queries):
             lines.append(f"  ... and {self.n_moved - len(self.queries)} more")
@@ -173,7 +173,7 @@ def _words(name: str, value: Any) -> str:
     return f"{name} = {value:g}"
 
 
-def _shown(value: float) -> str:
+def _readable(value: float) -> str:
     return "skipped" if np.isnan(value) else f"= {value:.6f}"
 
 

@@ -93,7 +93,7 @@ def parse(text: str | Metric) -> Metric:
         if key in given:
             raise ValueError(f"{key} must be given once, but {text!r} has it twice.")
         given.add(key)
-        options[key] = _value(value)
+        options[key] = _parse_value(value)
     for key in options:
         if key not in names:
             known = f"It has {', '.join(names)}." if names else "It has none."
@@ -110,7 +110,7 @@ def _from_preset(preset: str, name: str) -> tuple[type[Metric], dict[str, Any]]:
     return metrics[name]
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     # int first: "10" must not become 10.0, which is no cutoff.
     for kind in (int, float):
         try:

@@ -150,7 +150,7 @@ class Expansion:
 KernelLike: TypeAlias = str | KernelFunction | Kernel
 
 
-class Rows(Protocol):
+class KernelRows(Protocol):
     """Documents as learners have them: ``order`` maps them to the columns of a precomputed kernel.
 
     Rounds are the queries of ``groups``, or single rows without.
@@ -174,7 +174,7 @@ class KernelRound(NamedTuple):
 
 
 def kernel_rounds(
-    expansion: Expansion, data: Rows, order: Ints, n_before: int, *, by_ends: bool = True
+    expansion: Expansion, data: KernelRows, order: Ints, n_before: int, *, by_ends: bool = True
 ) -> Iterator[KernelRound]:
     """Yield rounds in this order; what joins the sum in one is in the scores of the next."""
     number, groups = n_before, data.groups

@@ -90,10 +90,10 @@ class OnlineRanker(OnlineLinearRanker):
                 f"schedule must be one of {', '.join(_POWERS)}, but is {self.schedule!r}."
             )
 
-    def _prepare(self, data: RankingData) -> _Task:
-        return _Task(data, native_rows(data.X), as_loss(from_name(self.loss)))
+    def _prepare(self, data: RankingData) -> _GradientTask:
+        return _GradientTask(data, native_rows(data.X), as_loss(from_name(self.loss)))
 
-    def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
+    def _learn(self, task: _GradientTask, order: Ints, comparator: Floats | None) -> Rounds:
         u = None if comparator is None else check_comparator(comparator, self.n_features_in_)
         names = () if u is None else ("comparator", "distance", "gradient")
         terms = {name: np.zeros(len(order)) for name in names}
@@ -129,7 +129,7 @@ class OnlineRanker(OnlineLinearRanker):
                     terms["gradient"][i] = step @ step / (2 * eta)
         return Rounds(losses, n_updates, terms)
 
-    def _charge(self, task: _Task, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+    def _charge(self, task: _GradientTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         if not task.loss.convex:
             raise ValueError(f"a guarantee needs a convex loss, but {task.loss!r} is not.")
         for name, values in rounds.terms.items():
@@ -143,7 +143,7 @@ class OnlineRanker(OnlineLinearRanker):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _GradientTask:
     data: RankingData
     rows: _kernels.Rows
     loss: Loss

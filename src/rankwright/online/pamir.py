@@ -96,16 +96,16 @@ class PAMIR(OnlineLinearRanker):
     def _n_rounds(self, data: RankingData) -> int:
         return self.n_triplets or _TRIPLETS_PER_DOCUMENT * len(data.y)
 
-    def _prepare(self, data: RankingData) -> _Task:
+    def _prepare(self, data: RankingData) -> _TripletTask:
         layers = _kernels.Layers(data.y, data.groups.indptr, 1)
         queries = np.flatnonzero(np.diff(layers.first_layer) > 1)
         keys = data.groups.keys[queries]
         # By key, a function of the id: what is drawn does not depend on the order of the queries.
         by_key = np.argsort(keys, kind="stable")
         seed = int(self.random_state or 0)
-        return _Task(data, layers, queries[by_key], combine(seed, keys[by_key]))
+        return _TripletTask(data, layers, queries[by_key], combine(seed, keys[by_key]))
 
-    def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
+    def _learn(self, task: _TripletTask, order: Ints, comparator: Floats | None) -> Rounds:
         losses = np.zeros(len(order))
         if len(task.queries) == 0:  # nothing to compare
             return Rounds(losses, 0)
@@ -119,7 +119,7 @@ class PAMIR(OnlineLinearRanker):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _TripletTask:
     data: RankingData
     layers: _kernels.Layers
     queries: Ints  # with documents of different labels, by key

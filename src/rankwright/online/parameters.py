@@ -84,15 +84,15 @@ def parametrized(kind: type[T] | None = None, *, kw_only: bool = False) -> Any:
 
     def make(kind: type[T]) -> type[T]:
         if kind.__doc__:  # none with python -OO
-            kind.__doc__ = _PLACE.sub(_text, kind.__doc__)
+            kind.__doc__ = _PLACE.sub(_written_out, kind.__doc__)
         return dataclass(eq=False, repr=False, kw_only=kw_only)(kind)
 
     return make if kind is None else make(kind)
 
 
-def _text(place: re.Match[str]) -> str:
+def _written_out(place: re.Match[str]) -> str:
     indent, name, noun = place.groups()
-    lines = _PLACE.sub(_text, _TEXTS[name].format(noun)).splitlines()
+    lines = _PLACE.sub(_written_out, _TEXTS[name].format(noun)).splitlines()
     return "\n".join(indent + line for line in lines)
 
 

@@ -183,7 +183,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         ]
         return math.sqrt(max(0.0, float(np.concatenate(squares).max(initial=0.0))))
 
-    def _prepare(self, data: RankingData) -> _Task:
+    def _prepare(self, data: RankingData) -> _SLAMTask:
         loss = self.loss
         prepared = loss.prepare(data.y, data.groups, n_jobs=1)
         kind = "weights"
@@ -193,9 +193,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         rounds = _kernels.SlamRounds(
             prepared.layers, prepared.v, kind, loss.cutoff, self.update == "misordered", discount
         )
-        return _Task(data, prepared, rounds)
+        return _SLAMTask(data, prepared, rounds)
 
-    def _learn(self, task: _Task, order: Ints, comparator: Floats | None) -> Rounds:
+    def _learn(self, task: _SLAMTask, order: Ints, comparator: Floats | None) -> Rounds:
         if self.kernel is not None:
             if comparator is not None:
                 raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
@@ -211,7 +211,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             )
         return Rounds(losses, n_updates, {"comparator": surrogates})
 
-    def _learn_by_kernel(self, task: _Task, order: Ints) -> Rounds:
+    def _learn_by_kernel(self, task: _SLAMTask, order: Ints) -> Rounds:
         def play(q: int, scores: Floats) -> tuple[float, Floats]:
             z = np.empty(len(scores))
             loss, _ = task.rounds.round(q, scores[:, 0].copy(), np.empty(0), z)
@@ -223,7 +223,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         self._publish_expansion(expansion)
         return Rounds(losses, n_updates)
 
-    def _charge(self, task: _Task, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
+    def _charge(self, task: _SLAMTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         data, u = task.data, check_comparator(ledger.comparator, self.n_features_in_)
         facts = SLAMFacts.of(task.prepared.v, data.groups, self.loss.cutoff)
         ledger.add("comparator", rounds.terms["comparator"].sum())
@@ -271,7 +271,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _SLAMTask:
     data: RankingData
     prepared: PreparedSLAM  # its arrays are looked at by `rounds`
     rounds: _kernels.SlamRounds

@@ -100,7 +100,7 @@ def line_chart(
     >>> save_chart(chart, "loss.svg")  # doctest: +SKIP
     """
     alt = _altair()
-    rows = _rows(series, log_x, log_y)
+    rows = _records(series, log_x, log_y)
     names = list(series)
     horizontal = alt.X("x:Q", **_axis(alt, x, log_x, [row["x"] for row in rows]))
     heights = [row[key] for row in rows for key in ("y", "low", "high") if key in row]
@@ -162,7 +162,7 @@ def scatter_chart(
         Pixels of the plot itself.
     """
     alt = _altair()
-    rows = _rows(series, log_x, log_y)
+    rows = _records(series, log_x, log_y)
     names = list(series)
     values = {key: [row[key] for row in rows] for key in ("x", "y")}
     domain = None
@@ -266,7 +266,7 @@ def _altair() -> Any:
     return load_extra("altair", "report", "charts need")
 
 
-def _rows(series: Mapping[str, Series], log_x: bool, log_y: bool) -> list[dict[str, Any]]:
+def _records(series: Mapping[str, Series], log_x: bool, log_y: bool) -> list[dict[str, Any]]:
     """Return one record a point; what an axis cannot show is left out."""
     if not series:
         raise ValueError("a chart needs at least one series.")

@@ -59,7 +59,7 @@ def report_html(comparison: Comparison, title: str = "") -> str:
         board=_board(comparison),
         pairs=_pairs(comparison),
         descriptions=_descriptions(comparison),
-        lists_kept=sum(1 for kept in _kept(comparison) if kept),
+        lists_kept=sum(1 for kept in _with_lists(comparison) if kept),
         n_queries=sum(fold.test.n_queries for fold in comparison.folds),
     )
     return text
@@ -70,7 +70,7 @@ def _environment() -> Any:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["number"] = _number
+    environment.filters["number"] = _number_text
     environment.filters["size"] = size_text
     return environment
 
@@ -110,7 +110,7 @@ def _board(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _params(standing: Standing) -> list[str]:
     """Return the chosen parameters, one line a fold."""
-    lines = [", ".join(f"{k}={_number(v)}" for k, v in p.items()) for p in standing.params]
+    lines = [", ".join(f"{k}={_number_text(v)}" for k, v in p.items()) for p in standing.params]
     return [line or "nothing to choose" for line in dict.fromkeys(lines)]
 
 
@@ -140,7 +140,7 @@ def _descriptions(comparison: Comparison) -> list[tuple[str, Any]]:
     ]
 
 
-def _number(value: Any) -> str:
+def _number_text(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.4g}"
     return "" if value is None else str(value)
@@ -205,7 +205,7 @@ def _thinned(curves: dict[str, list[float]]) -> dict[str, Any]:
     return thinned
 
 
-def _kept(comparison: Comparison) -> list[bool]:
+def _with_lists(comparison: Comparison) -> list[bool]:
     """Tell which queries have their lists in the page: where the rankers disagree most."""
     sizes = np.concatenate([fold.test.groups.sizes for fold in comparison.folds])
     if not comparison.standings:
@@ -233,15 +233,17 @@ def _name_length(fold: Fold) -> float:
 
 def _lists(comparison: Comparison) -> list[dict[str, Any] | None]:
     """Return for each query the labels and names of its documents, and each model's order."""
-    kept = iter(_kept(comparison))
+    kept = iter(_with_lists(comparison))
     lists: list[dict[str, Any] | None] = []
     for fold in comparison.folds:
         scores = [comparison.outcomes[s.name, fold.name].scores for s in comparison.standings]
-        lists += [_list(fold, rows, scores) if next(kept) else None for rows in fold.test.groups]
+        lists += [
+            _ranked_list(fold, rows, scores) if next(kept) else None for rows in fold.test.groups
+        ]
     return lists
 
 
-def _list(fold: Fold, rows: slice, scores: list[Any]) -> dict[str, Any]:
+def _ranked_list(fold: Fold, rows: slice, scores: list[Any]) -> dict[str, Any]:
     # Ties in the order of the rows. What no model puts among its first is left out.
     orders = [np.argsort(-s[rows], kind="stable")[:MOST_RANKS] for s in scores]
     shown = np.unique(np.concatenate(orders))

@@ -89,7 +89,7 @@ def feature_induction(
     if not 0 <= min_decrease < 1:
         raise ValueError(f"min_decrease must lie from 0 to below 1, but is {min_decrease!r}.")
     check_count("max_updates", max_updates, 0, optional=True)
-    run = _Run(objective, start, step, tol, min_decrease, max_iter, max_updates, callback)
+    run = _InductionRun(objective, start, step, tol, min_decrease, max_iter, max_updates, callback)
     stop = ""
     while not stop:
         new = run.most_promising(n_induced)
@@ -107,7 +107,7 @@ def feature_induction(
     return run.solution(stop)
 
 
-class _Run:
+class _InductionRun:
     """Weights, the features that are in, and what was used up of the limits."""
 
     def __init__(

@@ -41,7 +41,7 @@ def lbfgs(
     callback : callable, optional
         Called with :class:`Progress` after each iteration.
     """
-    run = _Run(objective, objective.enough(tol), callback)
+    run = _LBFGSRun(objective, objective.enough(tol), callback)
     z = run.begin(start)
     if run.last.violation <= run.enough:
         return run.solution(run.last, 0, "converged")
@@ -77,7 +77,7 @@ class _Point(NamedTuple):
     violation: float
 
 
-class _Run:
+class _LBFGSRun:
     """What scipy asks for, and what is remembered of its way."""
 
     last: _Point

@@ -64,12 +64,12 @@ class Certificate:
     @property
     def mean_value(self) -> float:
         """Mean loss."""
-        return _mean(self.values)
+        return _exact_mean(self.values)
 
     @property
     def mean_lower(self) -> float:
         """Mean of the lower bounds."""
-        return _mean(self.lower)
+        return _exact_mean(self.lower)
 
     @property
     def mean_metric(self) -> float:
@@ -79,7 +79,7 @@ class Certificate:
     @property
     def mean_slack(self) -> float:
         """Mean slack."""
-        return _mean(self.slack)
+        return _exact_mean(self.slack)
 
     @property
     def min_slack(self) -> float:
@@ -183,6 +183,6 @@ def certificate(
     )
 
 
-def _mean(values: Floats) -> float:
+def _exact_mean(values: Floats) -> float:
     # fsum rounds once: the mean does not depend on the order of the queries.
     return math.fsum(values.tolist()) / len(values) if len(values) else math.nan

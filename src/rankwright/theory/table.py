@@ -80,10 +80,10 @@ def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
     xendcg      log(S/Z) - log(ndcg + 1/Z)          2             2       convex, smooth  O(m)
     rank_hinge  1 x the number of misordered pairs  50            500000  convex, kinks   O(m log m)
     """
-    return LossTable(_facts(loss) for loss in (LOSSES if losses is None else losses))
+    return LossTable(_loss_facts(loss) for loss in (LOSSES if losses is None else losses))
 
 
-def _facts(named: str | Loss) -> LossFacts:
+def _loss_facts(named: str | Loss) -> LossFacts:
     loss = from_name(named)
     bound = loss.bound
     return LossFacts(

@@ -52,7 +52,11 @@ def xendcg_theorem1(
     left = -math.log(ndcg.mean() + (1 / best).mean())
     terms = {"left side": left, "mean ndcg": ndcg.mean(), "mean 1/Z": (1 / best).mean()}
     return Guarantee(
-        "XE-NDCG, Theorem 1", "-log(ndcg + 1/Z)", "mean loss", float(values.mean()), _floats(terms)
+        "XE-NDCG, Theorem 1",
+        "-log(ndcg + 1/Z)",
+        "mean loss",
+        float(values.mean()),
+        _float_terms(terms),
     )
 
 
@@ -87,7 +91,7 @@ def xendcg_translation_free(
         "-log(ndcg)",
         "mean loss - mean log(S/Z)",
         float(values.mean() - mean_log),
-        _floats(terms),
+        _float_terms(terms),
     )
 
 
@@ -341,5 +345,5 @@ def _softmax(scores: ArrayLike, eps: float) -> tuple[Floats, float]:
     return shifted / total, spare / total
 
 
-def _floats(terms: dict[str, float]) -> dict[str, float]:
+def _float_terms(terms: dict[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in terms.items()}

@@ -29,7 +29,7 @@ from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
-from rankwright.trees.objective import Objective, choose_loss
+from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import check_params, lightgbm_params
 from rankwright.trees.weights import gathered_weights, row_weights
 
@@ -237,7 +237,7 @@ class BoostedRanker(Ranker):
             objective = None
         else:
             more = {}
-            objective = Objective(
+            objective = TreeObjective(
                 loss,
                 data.y,
                 data.groups,

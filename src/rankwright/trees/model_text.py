@@ -69,7 +69,7 @@ def check(text: Any, n_features: int) -> int:
         _fail(f"its head is not that of one score from {n_features} features")
     if len(infos.split(" ")) != n_features or not _INFOS.fullmatch(infos):
         _fail(f"it must tell the range of {n_features} features")
-    sizes = _numbers(stated, np.int64, "tree_sizes")
+    sizes = _parse_numbers(stated, np.int64, "tree_sizes")
     if len(sizes) == 0 or sizes.min() <= 0 or sizes.sum() + len(_END) != len(rest):
         _fail("its trees do not have the sizes that it states")
     ends = np.cumsum(sizes)
@@ -99,7 +99,7 @@ def _check_tree(text: str, index: int, n_features: int) -> None:
     arrays = {}
     for name in fields.keys() - _SCALARS:
         dtype = np.int64 if name in _INDICES | _COUNTS else np.float64
-        values = _numbers(fields[name], dtype, name)
+        values = _parse_numbers(fields[name], dtype, name)
         size = n if name in _BY_LEAF else n - 1
         # A tree without a split may leave its other fields empty.
         if len(values) != size and not (n == 1 and name not in wanted and len(values) <= 1):
@@ -132,7 +132,7 @@ def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_fea
         _fail(f"tree {index} is not a tree")
 
 
-def _numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
+def _parse_numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
     pattern = _THRESHOLD if name == "threshold" else _NUMBER
     if dtype is np.int64:
         pattern = _INTEGER
@@ -149,7 +149,7 @@ def _numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
 
 
 def _scalar(fields: dict[str, str], name: str, dtype: Any, index: int) -> float:
-    values = _numbers(fields.get(name, ""), dtype, name)
+    values = _parse_numbers(fields.get(name, ""), dtype, name)
     if len(values) != 1:
         _fail(f"tree {index} must have one {name}")
     return float(values[0])

@@ -78,7 +78,7 @@ def _multiplied(terms: Terms, weights: Floats | None) -> Terms:
     return weighted
 
 
-class Objective:
+class TreeObjective:
     """Gradients and curvatures as LightGBM takes them, iteration by iteration.
 
     They are rounded to a grid on which sums are exact (``exact_sums.hpp``), so that the trees do

@@ -14,8 +14,8 @@ def gathered_weights(
     data: RankingData, sample_weight: ArrayLike | None, query_weight: ArrayLike | None
 ) -> tuple[Floats | None, Floats | None]:
     """Return the weight of each row, and that of each query."""
-    by_row = _checked(data, sample_weight, "sample_weight")
-    of_query = _checked(data, query_weight, "query_weight")
+    by_row = _checked_weights(data, sample_weight, "sample_weight")
+    of_query = _checked_weights(data, query_weight, "query_weight")
     if of_query is None:
         return by_row, None
     first = of_query[data.groups.indptr[:-1]]
@@ -40,7 +40,7 @@ def row_weights(
     return of_row if doc_weights is None else of_row * doc_weights
 
 
-def _checked(data: RankingData, weights: ArrayLike | None, name: str) -> Floats | None:
+def _checked_weights(data: RankingData, weights: ArrayLike | None, name: str) -> Floats | None:
     if weights is None:
         return None
     values: Floats = check_array(
