@@ -86,7 +86,7 @@ def draw_parameters(space: Space, trial: int, random_state: int = 0) -> dict[str
     --------
     >>> space = {"alpha": Range(1e-4, 1.0, log=True), "penalty": Choice(("l1", "l2"))}
     >>> for trial in range(3):
-    ...     print(draw(space, trial))
+    ...     print(draw_parameters(space, trial))
     {'alpha': 0.0353, 'penalty': 'l1'}
     {'alpha': 0.00369, 'penalty': 'l2'}
     {'alpha': 0.000386, 'penalty': 'l1'}

@@ -1,6 +1,6 @@
 """Calls in processes of their own: one that crashes takes nothing with it.
 
-A worker is a Python process that runs :func:`main`. It reads pickled calls from its standard input
+A worker is a Python process that runs :func:`serve`. It reads pickled calls from its standard input
 and writes replies to its standard output, each preceded by its length. It has one thread, and ends
 as soon as its input does: none outlives the process that started it.
 """

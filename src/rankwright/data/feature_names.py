@@ -19,7 +19,7 @@ def feature_name(names: Sequence[str] | None, column: int) -> str:
 def all_feature_names(names: Sequence[str] | None, n_features: int) -> list[str]:
     """Return the names of all features.
 
-    >>> feature_names(None, 3)
+    >>> all_feature_names(None, 3)
     ['feature 1', 'feature 2', 'feature 3']
     """
     return [feature_name(names, column) for column in range(n_features)]
