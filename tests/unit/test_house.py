@@ -77,6 +77,30 @@ def test_a_name_means_one_thing() -> None:
     assert not {name: found for name, found in homes.items() if len(set(found)) > 1}
 
 
+def is_guess(node: ast.AST) -> bool:
+    """Tell whether a call asks a loss, a model or a solver whether it has something."""
+    match node:
+        case ast.Call(func=ast.Name("hasattr"), args=[asked, _]):
+            pass
+        case ast.Call(func=ast.Name("getattr"), args=[asked, _, _]):
+            pass
+        case _:
+            return False
+    name = ast.unparse(asked).rpartition(".")[2]
+    return name in {"loss", "metric", "model", "objective", "prepared", "ranker", "solver"}
+
+
+def test_nothing_is_guessed() -> None:
+    """Protocols say what losses, models and solvers have; files may hold anything."""
+    guesses = {
+        path.relative_to(ROOT / "src/rankwright").as_posix()
+        for path in PYTHON
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if is_guess(node)
+    }
+    assert guesses == {"estimator.py", "persistence.py"}  # checks of what was read from a file
+
+
 def test_imports_go_in_no_circle() -> None:
     graph = grimp.build_graph("rankwright", cache_dir=None, exclude_type_checking_imports=True)
     order = graphlib.TopologicalSorter(

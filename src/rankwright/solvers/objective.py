@@ -46,7 +46,7 @@ class Objective:
         self.loss, self.penalty = loss, penalty
         self.shares = [share.prepare(loss) for share in shares]
         self.n_queries = max(sum(share.groups.n_queries for share in shares), 1)
-        self.n_features = self.shares[0].n_features
+        self.n_features = int(self.shares[0].X.shape[1])
 
     def with_penalty(self, penalty: ElasticNet) -> Objective:
         """Return the same with another penalty; nothing is prepared again."""

@@ -179,6 +179,7 @@ def _newton_direction(w: Floats, gradient: Floats, H: Floats, penalty: ElasticNe
     diagonal = np.diag(H) + penalty.convexity
     # Rounding must not make a direction of no curvature one of negative curvature. In float32 it
     # leaves about 1e-7 of the largest; a billionth more on the others is far below their error.
+    # (Where all are 0, 1e-300 keeps the system from being singular.)
     floor = 1e-7 * max(float(diagonal.max(initial=0.0)), 1e-300)
     system = H + np.diag(
         np.full(len(w), penalty.convexity) + np.where(diagonal < floor, floor, 1e-9 * diagonal)

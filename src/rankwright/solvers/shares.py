@@ -83,11 +83,6 @@ class ShareLoss:
         self.prepared = as_loss(loss).prepare(share.y, share.groups, n_jobs=self.threads)
 
     @property
-    def n_features(self) -> int:
-        """Number of weights."""
-        return int(self.X.shape[1])
-
-    @property
     def is_sparse(self) -> bool:
         """Whether the features are."""
         return bool(sp.issparse(self.X))
