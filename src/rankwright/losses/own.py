@@ -25,11 +25,11 @@ class WithValue(Protocol):
 
 def as_loss(loss: Any) -> Loss:
     """Return a loss as the library asks it: itself, or with answers that are always safe."""
-    return loss if isinstance(loss, Loss) else OwnLoss(loss)
+    return loss if isinstance(loss, Loss) else _OwnLoss(loss)
 
 
 @dataclass(frozen=True, repr=False)
-class OwnLoss(Loss):
+class _OwnLoss(Loss):
     """A loss that is no :class:`Loss`: what it says of itself, and what holds if it does not.
 
     It is smooth unless it says otherwise. Whether it is convex is None if it does not say.
@@ -56,7 +56,7 @@ class OwnLoss(Loss):
     def prepare(self, y: Floats, groups: Groups, **options: Any) -> Prepared:
         """Prepare it, if it can be prepared."""
         if not hasattr(self.own, "prepare"):
-            return PreparedOwn(self.own, y, groups)
+            return _PreparedOwn(self.own, y, groups)
         prepared: Prepared = self.own.prepare(y, groups, **options)
         return prepared
 
@@ -83,7 +83,7 @@ class OwnLoss(Loss):
         return repr(self.own)
 
 
-class PreparedOwn:
+class _PreparedOwn:
     """A loss that has ``value_and_grad`` and nothing else, on given labels."""
 
     def __init__(self, loss: WithValue, y: Floats, groups: Groups) -> None:
