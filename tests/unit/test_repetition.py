@@ -35,7 +35,7 @@ TOKEN = re.compile(
 )
 WORDS = {*keyword.kwlist, "self", "auto", "case", "const", "switch", "template", "typename", "void"}
 # Brackets; names and values handed on, one a line; entries of tables.
-QUIET = re.compile(r"\W*|\*{0,2}N(\.N)*,|0,|N=N,?|0:.*,|\(0,.*\),|case .*: ?return .*;")
+QUIET = re.compile(r"\W*|\*{0,2}N(\.N)*,|0,|N=N,|0:.*,|\(0,.*\),|case .*: ?return .*;")
 
 
 class Line(NamedTuple):
