@@ -28,6 +28,10 @@ work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 chmod 755 "$work"
 export OMP_WAIT_POLICY=passive PYTHONSAFEPATH=1
+# Without docstrings everything is compiled again: once, not by every process.
+unset PYTHONDONTWRITEBYTECODE
+mkdir "$work/compiled"
+chmod 777 "$work/compiled"
 
 chosen=(--ignore="$top/tests/peers" --ignore="$top/tests/systems" "$top/tests" "$top/README.md" "$top/docs")
 if [ "$short" ]; then
@@ -75,7 +79,7 @@ for environment in "${environments[@]}"; do
             so='signal.getsignal(signal.SIGINT) is signal.SIG_IGN'
             ;;
         optimize)
-            with=(env PYTHONOPTIMIZE=2)
+            with=(env PYTHONOPTIMIZE=2 PYTHONPYCACHEPREFIX="$work/compiled")
             so='sys.flags.optimize == 2'
             # It says that only rewritten assertions count, and sees to those.
             jobs+=(-W "ignore::pytest.PytestConfigWarning")
@@ -89,7 +93,7 @@ for environment in "${environments[@]}"; do
             so='not os.path.isdir(os.path.expanduser("~/x")) and os.system("touch ~/x 2>/dev/null")'
             ;;
         together)
-            with=(not_root env --ignore-signal=INT HOME="$work/home" PYTHONOPTIMIZE=2
+            with=(not_root env --ignore-signal=INT HOME="$work/home" PYTHONOPTIMIZE=2 PYTHONPYCACHEPREFIX="$work/compiled"
                 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0)
             so='os.geteuid() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN and sys.flags.optimize == 2'
             so+=' and locale.getpreferredencoding() == "ANSI_X3.4-1968" and not os.access(os.environ["HOME"], os.W_OK)'

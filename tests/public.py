@@ -23,7 +23,9 @@ def modules() -> list[str]:
     found = packages()
     for file in sorted(SOURCE.rglob("*.py")):
         path = file.relative_to(SOURCE).with_suffix("").parts
-        if path[-1] == "__init__" or not re.search(r"^__all__", file.read_text(), re.MULTILINE):
+        if path[-1] == "__init__" or not re.search(
+            r"^__all__", file.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             continue
         name, shown = ".".join(("rankwright", *path)), set[str]()
         if len(path) > 1:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from rankwright.docstrings import keep_docstrings
+
 
 def load_extra(module: str, extra: str, need: str) -> Any:
     """Import a module of an optional package, or say what needs it and how to install it.
@@ -13,6 +15,7 @@ def load_extra(module: str, extra: str, need: str) -> Any:
     Traceback (most recent call last):
     ImportError: charts need the package no-such. Install it with: pip install 'rankwright[report]'
     """
+    keep_docstrings()
     try:
         return import_module(module)
     except ImportError:

@@ -32,7 +32,7 @@ def page_file(result: Comparison, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def test_the_page_is_alone(page_file: Path) -> None:
-    text = page_file.read_text()
+    text = page_file.read_text(encoding="utf-8")
     assert not re.search(r"(src|href)=[\"']?(https?:|//)", text)
     assert "@import" not in text
     assert "url(" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -14,8 +15,11 @@ class Report:
     failures: list[str] = field(default_factory=list)
 
     def count(self, name: str, times: int = 1) -> None:
-        """Count what was tried."""
+        """Count what was tried; tell at every fiftieth."""
+        before = self.done.total()
         self.done[name] += times
+        if self.done.total() // 50 > before // 50:
+            print(f"{self.done.total()}, {len(self.failures)} failed", file=sys.stderr, flush=True)
 
     def fail(self, text: str) -> None:
         """Note what went wrong."""

@@ -88,11 +88,11 @@ def test_charts_are_saved_in_three_formats(tmp_path: Path) -> None:
     chart = small_multiples({"left": one, "right": two}, title="Both", shared_y=True)
     for name in ("chart.svg", "chart.png", "chart.html"):
         save_chart(chart, tmp_path / name)
-    svg = (tmp_path / "chart.svg").read_text()
+    svg = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert all(text in svg for text in ("Both", "left", "right"))
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
-    page = (tmp_path / "chart.html").read_text()
+    page = (tmp_path / "chart.html").read_text(encoding="utf-8")
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)  # nothing from the network
     assert sorted(p.name for p in tmp_path.iterdir()) == ["chart.html", "chart.png", "chart.svg"]
     assert "config" in one.to_dict()  # the parts are not changed

@@ -28,7 +28,7 @@ _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platfo
 
 @pytest.mark.parametrize("name", modules())
 def test_api_page_names_everything_public(name: str) -> None:
-    page = (DOCS / "api" / f"{name.removeprefix('rankwright.')}.md").read_text()
+    page = (DOCS / "api" / f"{name.removeprefix('rankwright.')}.md").read_text(encoding="utf-8")
     listed = re.findall(r"^(?:   |\.\. py:data:: )(\w+)$", page, re.MULTILINE)
     assert sorted(listed) == sorted(importlib.import_module(name).__all__)
 
@@ -36,7 +36,7 @@ def test_api_page_names_everything_public(name: str) -> None:
 def test_api_index_has_a_row_for_each_page_with_the_names_that_rankwright_repeats() -> None:
     import rankwright
 
-    text = (DOCS / "api" / "index.md").read_text()
+    text = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
     rows = {
         name: (page, set(re.findall(r"`(\w+)`", names)))
         for name, page, names in re.findall(
@@ -58,14 +58,16 @@ def test_api_index_has_a_row_for_each_page_with_the_names_that_rankwright_repeat
 def test_guide_has_a_row_for_each_metric() -> None:
     from rankwright.metrics import METRICS
 
-    page = (DOCS / "guide" / "metrics.md").read_text()
+    page = (DOCS / "guide" / "metrics.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` `(\w+)` \|", page, re.MULTILINE)
     assert dict(rows) == {name: kind.__name__ for name, kind in METRICS.items()}
 
 
 def test_guide_names_each_finding_of_the_doctor() -> None:
-    page = (DOCS / "guide" / "data.md").read_text().partition("## The doctor")[2]
-    source = Path(str(importlib.import_module("rankwright.data.doctor").__file__)).read_text()
+    page = (DOCS / "guide" / "data.md").read_text(encoding="utf-8").partition("## The doctor")[2]
+    source = Path(str(importlib.import_module("rankwright.data.doctor").__file__)).read_text(
+        encoding="utf-8"
+    )
     names = set(re.findall(r'Finding\(\s*"(\w+)"', source))
     assert names == set(re.findall(r"^\| `(\w+_\w+)` \|", page, re.MULTILINE))
 
@@ -75,7 +77,7 @@ def test_guide_names_each_command_and_option() -> None:
 
     from rankwright.cli import app
 
-    page = (DOCS / "guide" / "cli.md").read_text()
+    page = (DOCS / "guide" / "cli.md").read_text(encoding="utf-8")
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         assert f"\n## {name}\n" in page
@@ -87,7 +89,7 @@ def test_guide_names_each_command_and_option() -> None:
 def test_guide_names_each_model_with_its_class() -> None:
     from rankwright.models import MODELS
 
-    page = (DOCS / "guide" / "cli.md").read_text()
+    page = (DOCS / "guide" / "cli.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", page, re.MULTILINE)
     assert dict(rows) == {name: kind for name, (_, kind) in MODELS.items()}
 
@@ -107,29 +109,33 @@ def test_guide_says_which_commands_have_the_common_options() -> None:
         )
     }
     assert len(readers) >= 10
-    page = (DOCS / "guide" / "cli.md").read_text()
+    page = (DOCS / "guide" / "cli.md").read_text(encoding="utf-8")
     assert "\nEvery command that reads `DATA` has these options; " in page
     assert all({"--label", "--qid", "--jobs"} <= options for options in readers.values())
 
 
 def test_index_links_each_page_of_the_guide() -> None:
     pages = {f"guide/{page.name}" for page in (DOCS / "guide").glob("*.md")} - {"guide/index.md"}
-    text = (DOCS / "index.md").read_text()
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\((guide/[\w.]+)", text)) == pages
     listed = re.findall(
-        r"^- \[.*?\]\(([\w.]+)\)", (DOCS / "guide" / "index.md").read_text(), re.MULTILINE
+        r"^- \[.*?\]\(([\w.]+)\)",
+        (DOCS / "guide" / "index.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     assert {f"guide/{page}" for page in listed} == pages
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if _BLOCK.search(p.read_text())], ids=lambda page: page.stem
+    "page",
+    [p for p in PAGES if _BLOCK.search(p.read_text(encoding="utf-8"))],
+    ids=lambda page: page.stem,
 )
 def test_console_blocks_show_what_happens(page: Path) -> None:
     pytest.importorskip("pyarrow")
     pytest.importorskip("polars")
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     folder = None
     names: dict[str, Any] = {"__name__": "__main__"}
     done = 0

@@ -22,6 +22,7 @@ LEARNERS = [
 every_learner = pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.__name__)
 
 
+@pytest.mark.skipif(sys.flags.optimize > 1, reason="there are no docstrings")
 @every_learner
 def test_every_parameter_is_described_where_help_looks(kind: Any) -> None:
     text = inspect.getdoc(kind) or ""

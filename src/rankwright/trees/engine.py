@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 from rankwright.data.validation import Matrix
+from rankwright.docstrings import keep_docstrings
 from rankwright.threads import n_threads
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def _limit(basic: Any) -> None:
 
 
 def _lightgbm() -> Any:
+    keep_docstrings()
     import lightgbm
 
     if _forked:
