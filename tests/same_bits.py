@@ -157,7 +157,7 @@ def commands(folder: Path) -> Iterator[tuple[str, Facts]]:
     for name, (line, result) in COMMANDS.items():
         done = subprocess.run(
             [sys.executable, "-m", "rankwright", *line.split()],
-            cwd=folder, capture_output=True, text=True, check=False,
+            cwd=folder, capture_output=True, encoding="utf-8", check=False,
         )  # fmt: skip
         facts: Facts = {"exit code": done.returncode}
         if done.returncode:

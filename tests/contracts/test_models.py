@@ -145,7 +145,7 @@ def test_models_in_files_check_themselves() -> None:
 def test_no_private_name_of_a_model_is_used_from_another_file() -> None:
     private = re.compile(r"(?<!self)(?<!\))(?<!cls)\._(check_params|check_state|loss_for|fit)\b")
     for path in SOURCE.rglob("*.py"):
-        assert not private.search(path.read_text()), path
+        assert not private.search(path.read_text(encoding="utf-8")), path
 
 
 # --- weights -----------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_the_installed_command_runs() -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("rankwright"), "--version"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert done.stdout == f"rankwright {rw.__version__}\n"
@@ -200,7 +200,7 @@ def test_a_failed_conversion_keeps_the_old_file(run: Cli, files: Path) -> None:
     (files / "blanks.csv").write_text("label,qid,f1\n1,a b,3\n")
     assert run("convert", "bad.txt", "out.txt")[0] == 2
     assert run("convert", "blanks.csv", "out.txt")[0] == 2  # an id that LETOR cannot hold
-    assert (files / "out.txt").read_text() == "as it was"
+    assert (files / "out.txt").read_text(encoding="utf-8") == "as it was"
     assert not list(files.glob(".*"))
 
 
@@ -319,13 +319,13 @@ def test_conversion_keeps_rows_and_their_order(run: Cli, scattered: Path, name: 
 def test_conversion_keeps_document_ids_on_request(run: Cli, files: Path) -> None:
     (files / "ids.txt").write_text("1 qid:1 1:2 # docid = a\n0 qid:1 1:3 # docid = b\n")
     assert run("convert", "ids.txt", "out.csv", "--doc-ids")[0] == 0
-    assert (files / "out.csv").read_text() == (
+    assert (files / "out.csv").read_text(encoding="utf-8") == (
         '"label","qid","doc_id","f1"\n1,1,"a",2\n0,1,"b",3\n'
     )
     assert run("convert", "out.csv", "back.txt", "--doc-ids")[0] == 0
-    assert (files / "back.txt").read_text() == "1 qid:1 1:2 # a\n0 qid:1 1:3 # b\n"
+    assert (files / "back.txt").read_text(encoding="utf-8") == "1 qid:1 1:2 # a\n0 qid:1 1:3 # b\n"
     assert run("convert", "ids.txt", "out.csv")[0] == 0
-    assert "doc_id" not in (files / "out.csv").read_text()
+    assert "doc_id" not in (files / "out.csv").read_text(encoding="utf-8")
 
 
 def test_conversion_reads_float32_unless_told_otherwise(run: Cli, files: Path) -> None:
@@ -338,7 +338,7 @@ def test_conversion_reads_float32_unless_told_otherwise(run: Cli, files: Path) -
 
 def test_a_file_may_be_converted_onto_itself(run: Cli, files: Path) -> None:
     assert run("convert", "good.txt", "good.txt")[0] == 0
-    assert (files / "good.txt").read_text() == GOOD
+    assert (files / "good.txt").read_text(encoding="utf-8") == GOOD
 
 
 def test_standard_input_and_output_are_a_dash(files: Path) -> None:
@@ -486,7 +486,7 @@ def test_undefined_metrics_warn_and_are_null(run: Cli, files: Path) -> None:
         raise AssertionError(constant)
 
     assert json.loads(out, parse_constant=refuse)["metrics"]["ap"]["mean"] is None
-    by_query = json.loads((files / "q.json").read_text(), parse_constant=refuse)
+    by_query = json.loads((files / "q.json").read_text(encoding="utf-8"), parse_constant=refuse)
     assert by_query == {"qid": [1], "ap": [None]}
 
 

@@ -56,7 +56,7 @@ def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
     code, out, _ = run(*words, "-o", "out", "--csv", "-m", "rr", "-m", "ndcg@10", "-j", 1)
     assert code == 0
     assert out.splitlines()[0] == "model,fold,metric,mean,low,high,queries"
-    assert out == (files / "out" / "metrics.csv").read_text()
+    assert out == (files / "out" / "metrics.csv").read_text(encoding="utf-8")
 
 
 def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,11 @@ def test_killed_and_run_again_it_does_only_what_is_missing(files: Path) -> None:
     words += ["--trials", "3"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command(*words, "-o", "killed"), cwd=files, stderr=subprocess.PIPE, text=True, env=env
+        command(*words, "-o", "killed"),
+        cwd=files,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=env,
     ) as process:
         assert process.stderr is not None
         finished = [process.stderr.readline() for _ in range(2)]
@@ -127,14 +131,18 @@ def test_killed_and_run_again_it_does_only_what_is_missing(files: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in results.glob("*/*/result.json")}
     assert len(before) >= len(done)
     again = subprocess.run(
-        command(*words, "-o", "killed"), cwd=files, capture_output=True, text=True, check=True
+        command(*words, "-o", "killed"),
+        cwd=files,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
     )
     kept = {line.partition(":")[0] for line in again.stderr.splitlines() if "before" in line}
     assert kept >= done
     assert {path: path.stat().st_mtime_ns for path in before} == before  # not fitted again
     assert not list((files / "killed").rglob(".*"))
     once = subprocess.run(
-        command(*words, "-o", "once"), cwd=files, capture_output=True, text=True, check=True
+        command(*words, "-o", "once"), cwd=files, capture_output=True, encoding="utf-8", check=True
     )
     assert "before" not in once.stderr
     for name in ("metrics.csv", "models.csv", "pairs.csv", "per_query.csv"):
@@ -244,14 +252,14 @@ def test_noise_adds_curves_of_the_chosen_models(files: Path, run: Cli) -> None:
     code, out, err = run(*words, "-j", 1, "-o", "out", "--noise", "augment", "--noise", "cascade")
     assert code == 0
     for noise in ("augment", "cascade"):
-        rows = (files / f"out/noise-{noise}.csv").read_text().splitlines()
+        rows = (files / f"out/noise-{noise}.csv").read_text(encoding="utf-8").splitlines()
         # Baselines are left out.
         assert {row.split(",")[2] for row in rows[1:]} == {"xendcg-linear"}
         assert len(rows) == 1 + 6
     assert "by extra documents for each document:" in out
     assert "60/60" not in err  # two studies, not one
     assert "30/30 trial 4, level 0.3: xendcg-linear" in err
-    facts = json.loads((files / "out/comparison.json").read_text())
+    facts = json.loads((files / "out/comparison.json").read_text(encoding="utf-8"))
     assert [study["noise"] for study in facts["noise"]] == ["augment", "cascade"]
     # The study has the parameters that the search chose.
     entries = rw.comparison.lineup(["xendcg-linear"])

@@ -118,7 +118,7 @@ def test_clicks_on_ranked_lists(run: Cli, data: rw.Dataset, tmp_path: Path) -> N
     assert code == 0
     log = simulate_clicks(data, PositionBased((0.1, 0.2, 0.3, 0.4, 0.5)), scores=data.X[:, 4])
     same(tmp_path / "out.txt", data.with_labels(log.click_rates()))
-    lines = (tmp_path / "log.tsv").read_text().splitlines()
+    lines = (tmp_path / "log.tsv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + len(log.rows)
     run("simulate", "data.txt", "out.txt", "--noise", "position", "--write", "rates")
     log = simulate_clicks(data, PositionBased())

@@ -43,7 +43,16 @@ def test_it_is_the_same_as_python_and_goes_on(run: Cli, tmp_path: Path) -> None:
     assert len(lines) == 9
     assert lines[0].startswith("1/8 trial 0, level 0: xendcg-linear ")
     assert lines[-1] == "out: fits.csv, labels.csv, labels.svg"
-    assert len(list(csv.DictReader((tmp_path / "out/labels.csv").read_text().splitlines()))) == 4
+    assert (
+        len(
+            list(
+                csv.DictReader(
+                    (tmp_path / "out/labels.csv").read_text(encoding="utf-8").splitlines()
+                )
+            )
+        )
+        == 4
+    )
     assert (tmp_path / "out/labels.svg").stat().st_size > 1000
 
     code, out, err = run(*arguments)

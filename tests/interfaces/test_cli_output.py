@@ -100,7 +100,7 @@ def test_only_csv_goes_to_spreadsheets(data: Path, run: Cli, tmp_path: Path) -> 
         assert err == f"rankwright: --spreadsheet-safe is for *.csv, but OUT is {name!r}.\n"
     (tmp_path / "ids.csv").write_text("label,qid,f1\n1,=1+1,2\n0,b,3\n")
     assert run("convert", "ids.csv", "safe.csv", "--spreadsheet-safe")[0] == 0
-    assert (tmp_path / "safe.csv").read_text().splitlines()[1] == '1,"\'=1+1",2'
+    assert (tmp_path / "safe.csv").read_text(encoding="utf-8").splitlines()[1] == '1,"\'=1+1",2'
 
 
 def test_query_ids_in_tables_for_spreadsheets(data: Path, run: Cli, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_file_that_grows_too_large_is_named(data: Path, tmp_path: Path) -> Non
     for name in commands:
         (tmp_path / name).write_bytes(b"old")
     call = [sys.executable, "-c", LIMITED, json.dumps(list(commands.values()))]
-    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert done.stderr.splitlines() == [
         f"rankwright: {name}: cannot be written: File too large." for name in commands
     ]

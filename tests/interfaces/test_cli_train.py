@@ -46,7 +46,7 @@ def test_scores_are_in_the_order_of_the_lines(run: Cli, tmp_path: Path) -> None:
     assert run("train", "scattered.txt", "-o", "model.rw", "--alpha", 0.1)[0] == 0
     code, _, _ = run("predict", "model.rw", "scattered.txt", "-o", "scores.txt")
     assert code == 0
-    scores = [float(line) for line in (tmp_path / "scores.txt").read_text().split()]
+    scores = [float(line) for line in (tmp_path / "scores.txt").read_text(encoding="utf-8").split()]
     ranker = rw.load(tmp_path / "model.rw")
     np.testing.assert_allclose(scores, ranker.predict(made.X[rows]), rtol=1e-6)
     code, out, _ = run("evaluate", "scattered.txt", "scores.txt", "--json")
@@ -116,7 +116,7 @@ def test_a_width_that_cannot_be_meant_takes_no_memory(
     done = subprocess.run(
         [sys.executable, "-m", "rankwright", name, "wide.txt", *more],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
     )
     assert done.returncode == 2

@@ -81,12 +81,12 @@ def test_two_searches_cannot_use_one_study(run: Cli, tmp_path: Path) -> None:
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     try:
         assert first.stderr is not None
         assert "trial 0" in first.stderr.readline()
-        before = len((tmp_path / "s.jsonl").read_text().splitlines())
+        before = len((tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines())
         code, out, err = run(*words, "3")
     finally:
         first.kill()
@@ -98,7 +98,7 @@ def test_two_searches_cannot_use_one_study(run: Cli, tmp_path: Path) -> None:
     assert "`__main__.py tune data.txt --model linear" in err
     assert "is using this study. Wait for it, or stop it." in err
     # It was not harmed, and the lock ended with the process: what was printed is there.
-    assert len((tmp_path / "s.jsonl").read_text().splitlines()) >= before >= 2
+    assert len((tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()) >= before >= 2
     code, _, err = run(*words, "2", "--json")
     assert code == 0
     assert "trial 0" not in err

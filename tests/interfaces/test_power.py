@@ -95,7 +95,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     assert ", 0 failed (" in done.stdout

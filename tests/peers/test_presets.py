@@ -49,6 +49,6 @@ def test_preset_equals_the_tool_on_long_queries(kind: str, key: str, metric: Met
 
 
 def test_the_stored_values_are_of_the_same_metrics() -> None:
-    stored = json.loads(GOLDEN.read_text())["samples"]
+    stored = json.loads(GOLDEN.read_text(encoding="utf-8"))["samples"]
     for kind in SAMPLES:
         assert set(stored[kind]["values"]) == {preset_text(key) for key, _ in preset_keys(kind)}

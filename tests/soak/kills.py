@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 import rankwright.cli
+from rankwright.docstrings import keep_docstrings
 from tests.soak.commands import COMMANDS, WITH_PROCESSES, Command, prepare
 from tests.soak.power import differing
 from tests.soak.report import Report
@@ -41,6 +42,7 @@ def import_all() -> None:
     for module in pkgutil.walk_packages(rankwright.__path__, "rankwright."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+    keep_docstrings()
     for name in ("lightgbm", "pyarrow.csv", "narwhals", "altair", "jinja2", "rich.console"):
         import_module(name)
 

@@ -185,7 +185,7 @@ def test_a_log_can_be_written(tmp_path: Path) -> None:
         data, PositionBased((0.0, 1, 1, 1, 1), (1.0, 1.0)), scores=[1, 2, 3], impressions=2
     )
     log.write(tmp_path / "log.tsv")
-    assert (tmp_path / "log.tsv").read_text().splitlines() == [
+    assert (tmp_path / "log.tsv").read_text(encoding="utf-8").splitlines() == [
         "qid\timpression\trank\trow\tclicked\tpropensity",
         "b\t0\t1\t2\t1\t1",
         "b\t0\t2\t0\t1\t1",

@@ -255,11 +255,11 @@ def test_everything_is_written_down(result: rw.Comparison, tmp_path: Path) -> No
         "per_query.csv",
         "comparison.json",
     ]
-    facts = json.loads(files[-1].read_text())
+    facts = json.loads(files[-1].read_text(encoding="utf-8"))
     assert [m["model"] for m in facts["models"]] == [s.name for s in result.standings]
     assert facts["card"]["data"][0]["fingerprint"] == result.folds[0].fingerprint
     assert math.isfinite(facts["models"][0]["score_us"])
-    assert len(files[3].read_text().splitlines()) == 1 + 6
+    assert len(files[3].read_text(encoding="utf-8").splitlines()) == 1 + 6
 
 
 @pytest.mark.parametrize(

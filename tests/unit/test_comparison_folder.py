@@ -93,7 +93,7 @@ def _scores(change: Any) -> Any:
 def _result(change: Any) -> Any:
     def damage(folder: Path) -> None:
         path = folder / "result.json"
-        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+        path.write_text(json.dumps(change(json.loads(path.read_text(encoding="utf-8")))))
 
     return damage
 

@@ -172,7 +172,7 @@ def _run_shell(commands: list[str], folder: str, programs: Path) -> list[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     return [_rounded(output) for output in done.stdout.split("\0")[: len(commands)]]

@@ -112,7 +112,7 @@ def test_a_download_is_checked_and_unpacked(server: Server, tmp_path: Path) -> N
     place = fetch(entry, tmp_path, progress=lambda *report: seen.append(report))
     assert place == tmp_path / "tiny"
     assert files_in(place) == ["set.zip", "set/ratings", "set/readme"]
-    assert (place / "set/readme").read_text() == "terms"
+    assert (place / "set/readme").read_text(encoding="utf-8") == "terms"
     assert entry.is_present(tmp_path)
     assert seen[-1] == ("set.zip", len(CONTENT), len(CONTENT))
     assert server.asked == [None]

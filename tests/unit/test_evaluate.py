@@ -237,7 +237,7 @@ def test_skipped_queries_are_not_counted() -> None:
 
 def test_values_by_query_are_written_as_a_table(tmp_path: Path) -> None:
     partly_skipped().write_per_query(tmp_path / "x.tsv")
-    assert (tmp_path / "x.tsv").read_text() == (
+    assert (tmp_path / "x.tsv").read_text(encoding="utf-8") == (
         "qid\trr\trr(empty=0)\na\t0.5\t0.5\nb\tnan\t0.0\nc\t1.0\t1.0\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["x.tsv"]
@@ -264,7 +264,7 @@ def test_written_numbers_read_back_to_the_last_bit(tmp_path: Path) -> None:
     ds, scores = data()
     result = rw.evaluate(scores, ds, ["ndcg"])
     result.write_per_query(tmp_path / "x.tsv")
-    lines = (tmp_path / "x.tsv").read_text().splitlines()[1:]
+    lines = (tmp_path / "x.tsv").read_text(encoding="utf-8").splitlines()[1:]
     assert [float(line.split("\t")[1]) for line in lines] == result.results[
         "ndcg"
     ].per_query.tolist()

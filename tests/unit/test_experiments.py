@@ -44,10 +44,10 @@ def test_every_experiment_says_something_or_lacks_its_data(paper: str, name: str
         assert not (out / f"{name}.json").exists()
         return
     assert result.rows
-    record = json.loads((out / f"{name}.json").read_text())
+    record = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
     assert record["command"].startswith(f"rankwright reproduce {paper}")
     for figure in result.figures:
-        assert (out / f"{figure.name}.svg").read_text().startswith("<svg")
+        assert (out / f"{figure.name}.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_theorems_of_slam() -> None:
@@ -109,7 +109,7 @@ def test_pages(tmp_path: Path) -> None:
     path.write_text("# SLAM\n\nWords.\n")
     replace_part(path, "first")
     replace_part(path, "second")
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert text.startswith("# SLAM\n\nWords.\n")
     assert "second" in text
     assert "first" not in text

@@ -54,7 +54,7 @@ def test_an_online_learner_goes_on_learning(name: str) -> None:
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rankwright", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=120,
+        cwd=folder, capture_output=True, encoding="utf-8", timeout=120,
     )  # fmt: skip
 
 

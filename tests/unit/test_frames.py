@@ -412,7 +412,9 @@ def test_columns_may_be_written_under_other_names(tmp_path: Path) -> None:
 def test_features_without_names_are_numbered_and_sparse_ones_filled(tmp_path: Path) -> None:
     ds = rw.Dataset(sp.csr_array(np.eye(2)), [0, 1], [7, 8])
     rw.write(ds, tmp_path / "x.csv")
-    assert (tmp_path / "x.csv").read_text() == '"label","qid","f1","f2"\n0,7,1,0\n1,8,0,1\n'
+    assert (tmp_path / "x.csv").read_text(
+        encoding="utf-8"
+    ) == '"label","qid","f1","f2"\n0,7,1,0\n1,8,0,1\n'
 
 
 @pytest.mark.parametrize("name", ["label", "qid", "doc_id"])

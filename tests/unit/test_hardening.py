@@ -85,5 +85,5 @@ def test_objects_that_outlive_the_interpreter_are_not_reported() -> None:
         "ctypes.pythonapi.Py_IncRef(ctypes.py_object(options))"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=True)
     assert done.stderr == ""

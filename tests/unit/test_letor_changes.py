@@ -67,7 +67,7 @@ def test_no_change_of_the_file_crashes_the_reader(tmp_path: Path, attack: str) -
     done = subprocess.run(
         [sys.executable, "-c", ATTACK, path, attack],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )

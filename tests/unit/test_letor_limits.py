@@ -305,7 +305,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 def growth(way: str, path: Path) -> tuple[str, int]:
     """Return the error, and by how many MiB the process grew."""
     command = [sys.executable, "-c", GROWTH, way, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
     message, mebibytes = done.stdout.splitlines()
     return message, int(mebibytes)
 

@@ -81,38 +81,50 @@ def assert_comes_back(
 
 def test_a_line_has_label_qid_and_every_dense_feature(tmp_path: Path) -> None:
     write_letor(small(), tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == "1 qid:7 1:0.5 2:1\n0 qid:7 1:2 2:0\n"
+    assert (tmp_path / "a.txt").read_text(
+        encoding="utf-8"
+    ) == "1 qid:7 1:0.5 2:1\n0 qid:7 1:2 2:0\n"
 
 
 def test_sparse_rows_are_written_as_they_are_stored(tmp_path: Path) -> None:
     X = sp.csr_array(np.array([[0, 3.0, 0], [0, 0, 0], [1, 0, 2]]))
     write_letor(Dataset(X, [1, 0, 2], ["a", "a", "b"]), tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == "1 qid:a 2:3\n0 qid:a\n2 qid:b 1:1 3:2\n"
+    assert (tmp_path / "a.txt").read_text(
+        encoding="utf-8"
+    ) == "1 qid:a 2:3\n0 qid:a\n2 qid:b 1:1 3:2\n"
 
 
 def test_indices_count_from_zero_on_request(tmp_path: Path) -> None:
     write_letor(small(), tmp_path / "a.txt", zero_based=True)
-    assert (tmp_path / "a.txt").read_text() == "1 qid:7 0:0.5 1:1\n0 qid:7 0:2 1:0\n"
+    assert (tmp_path / "a.txt").read_text(
+        encoding="utf-8"
+    ) == "1 qid:7 0:0.5 1:1\n0 qid:7 0:2 1:0\n"
 
 
 def test_doc_ids_become_comments(tmp_path: Path) -> None:
     write_letor(small(doc_ids=["x", "a # b"]), tmp_path / "a.txt")
     expected = "1 qid:7 1:0.5 2:1 # x\n0 qid:7 1:2 2:0 # a # b\n"
-    assert (tmp_path / "a.txt").read_text() == expected
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == expected
 
 
 def test_rows_are_written_in_the_order_of_the_input(tmp_path: Path) -> None:
     ds = Dataset([[1.0], [2], [3]], [0, 1, 2], ["b", "a", "b"])
     write_letor(ds, tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text() == "0 qid:b 1:1\n1 qid:a 1:2\n2 qid:b 1:3\n"
+    assert (tmp_path / "a.txt").read_text(
+        encoding="utf-8"
+    ) == "0 qid:b 1:1\n1 qid:a 1:2\n2 qid:b 1:3\n"
 
 
 def test_numbers_take_the_fewest_digits(tmp_path: Path) -> None:
     X = np.array([[0.1, 1 / 3, 1e30, -0.0]])
     write_letor(Dataset(X, [0.7], [1]), tmp_path / "wide")
-    assert (tmp_path / "wide").read_text() == "0.7 qid:1 1:0.1 2:0.3333333333333333 3:1e+30 4:-0\n"
+    assert (tmp_path / "wide").read_text(
+        encoding="utf-8"
+    ) == "0.7 qid:1 1:0.1 2:0.3333333333333333 3:1e+30 4:-0\n"
     write_letor(Dataset(X.astype(np.float32), [0.7], [1]), tmp_path / "narrow")
-    assert (tmp_path / "narrow").read_text() == "0.7 qid:1 1:0.1 2:0.33333334 3:1e+30 4:-0\n"
+    assert (tmp_path / "narrow").read_text(
+        encoding="utf-8"
+    ) == "0.7 qid:1 1:0.1 2:0.33333334 3:1e+30 4:-0\n"
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -258,7 +270,7 @@ def test_a_qid_that_would_not_read_back_is_refused(tmp_path: Path, qid: str) -> 
         f"{path}, qid: query ids must have neither blanks nor '#' in LETOR text, but one is "
         f"{qid!r}."
     )
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
@@ -314,7 +326,7 @@ def test_nothing_is_left_when_writing_fails_midway(
     seen = DataError if isinstance(error, OSError) else type(error)
     with pytest.raises(seen):
         write_letor(Dataset(X, np.zeros(70_000)), path)
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == [name]
 
 
@@ -322,7 +334,7 @@ def test_an_old_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old " * 1000)
     write_letor(small(), path)
-    assert path.read_text() == "1 qid:7 1:0.5 2:1\n0 qid:7 1:2 2:0\n"
+    assert path.read_text(encoding="utf-8") == "1 qid:7 1:0.5 2:1\n0 qid:7 1:2 2:0\n"
     assert os.listdir(tmp_path) == ["a.txt"]
 
 

@@ -32,7 +32,7 @@ def hold(folder: Path, *more: str) -> subprocess.Popen[str]:
         [sys.executable, "-c", HOLDER, str(folder), *more],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
 
 

@@ -159,11 +159,11 @@ def test_a_chart_shows_curves_and_differences(tmp_path: Path) -> None:
 
     values = np.random.default_rng(0).uniform(size=(3, 4, 3))
     save_chart(study_of(values).chart(), tmp_path / "chart.svg")
-    text = (tmp_path / "chart.svg").read_text()
+    text = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert "a minus the others" in text
     assert "share of documents with a random label" in text
     save_chart(study_of(values[:1]).chart(), tmp_path / "one.svg")
-    assert "minus" not in (tmp_path / "one.svg").read_text()
+    assert "minus" not in (tmp_path / "one.svg").read_text(encoding="utf-8")
 
 
 def test_a_study_goes_on_where_it_stopped(ds: Dataset, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_study_goes_on_where_it_stopped(ds: Dataset, tmp_path: Path) -> None:
     models = {"a": Spy(0), "b": Spy(4, fail_at=5)}
     with pytest.raises(ValueError, match=f"^{message}$"):
         noise_study(ds, "labels", models, path=path, **arguments)
-    assert len(path.read_text().splitlines()) == 1 + 5
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 1 + 5
     # Parameters are part of what is kept: of b, with others, nothing is.
     SEEN.clear()
     fits: list[Fit] = []
@@ -293,7 +293,7 @@ def test_other_files_are_refused(text: str, ds: Dataset, tmp_path: Path) -> None
     path.write_text(text)
     with pytest.raises(DataError, match=r"must be a study of format 2|is not a study"):
         noise_study(ds, "labels", {"a": Spy()}, path=path)
-    assert path.read_text() == text
+    assert path.read_text(encoding="utf-8") == text
     assert SEEN == []
 
 

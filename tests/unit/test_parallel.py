@@ -73,7 +73,7 @@ def run(code: str, path: Path, timeout: float = 60) -> str:
     done = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code, str(path)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=timeout,
         check=False,
     )

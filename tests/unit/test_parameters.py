@@ -69,5 +69,7 @@ def test_the_first_parameters_may_be_given_by_place(kind: Any) -> None:
 
 def test_learners_work_without_docstrings() -> None:
     code = "import rankwright as rw; print(rw.PRank().fit([[0.0], [1.0]], [0, 1]).n_rounds_)"
-    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", code], capture_output=True, encoding="utf-8"
+    )
     assert done.stdout == "2\n", done.stderr

@@ -39,6 +39,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_the_pool_keeps_its_promises(program: Path, check: str) -> None:
     done = subprocess.run(
-        [program, check], capture_output=True, text=True, timeout=120, check=False
+        [program, check], capture_output=True, encoding="utf-8", timeout=120, check=False
     )
     assert (done.returncode, done.stdout) == (0, f"{check}: nothing violated\n"), done.stderr

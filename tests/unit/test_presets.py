@@ -15,7 +15,7 @@ from rankwright.data import Groups
 from rankwright.metrics import AP, DCG, NDCG, PRESETS, Precision, parse
 
 GOLDEN: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "golden" / "peers.json").read_text()
+    (Path(__file__).parents[1] / "golden" / "peers.json").read_text(encoding="utf-8")
 )
 CASES = [(kind, text) for kind, data in GOLDEN["samples"].items() for text in data["values"]]
 

@@ -40,7 +40,7 @@ def hostile(tmp_path: Path) -> Path:
 
 def trace(hostile: Path) -> str:
     path = hostile.parent / "trace"
-    return path.read_text() if path.exists() else ""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def python_path(*more: str) -> str:
@@ -58,7 +58,7 @@ def test_compare_runs_nothing_from_the_current_folder(hostile: Path) -> None:
         cwd=hostile,
         env={**os.environ, "PYTHONPATH": python_path()},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
     )
     assert trace(hostile) == ""
@@ -77,7 +77,7 @@ def test_an_empty_or_relative_python_path_does_not_lead_into_the_current_folder(
         cwd=elsewhere,
         env={**os.environ, "PYTHONPATH": python_path("", ".")},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
     )
     assert result.returncode == 0, result.stderr
@@ -117,7 +117,7 @@ print(sorted(s.name for s in result.standings), result.failures[0].reason)
         # As a notebook has it: with the current folder on its path.
         env={**os.environ, "PYTHONPATH": python_path(), "PYTHONSAFEPATH": ""},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
     )
     assert result.stdout.startswith("['mine', 'random'] cannot be sent to another"), result.stderr
@@ -149,7 +149,7 @@ with start_python(code, {{}}) as process:
         [sys.executable, flag, "-c", script],
         env={key: value for key, value in os.environ.items() if key != "PYTHONNOUSERSITE"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
     )
     assert result.stdout.split() == [*expected.split(), "True"], result.stderr

@@ -341,7 +341,7 @@ def ends() -> dict[str, int]:
         [sys.executable, "-c", SCRIPT],
         input="\n".join(CRASHES.values()),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
     )
     return dict(zip(CRASHES, map(int, result.stdout.split()), strict=True))

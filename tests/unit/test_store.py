@@ -292,8 +292,8 @@ def test_a_file_of_the_first_version_is_put_aside(tmp_path: Path) -> None:
         note = r"is of an earlier version: it is now s\.jsonl(\.old)+, and all is done again"
         with pytest.warns(DataWarning, match=note), open_store(path) as store:
             store.add("a-c", {"value": 1})
-    assert (tmp_path / "s.jsonl.old").read_text().startswith('{"study": 1')
-    assert (tmp_path / "s.jsonl.old.old").read_text().startswith("noise,")
+    assert (tmp_path / "s.jsonl.old").read_text(encoding="utf-8").startswith('{"study": 1')
+    assert (tmp_path / "s.jsonl.old.old").read_text(encoding="utf-8").startswith("noise,")
 
 
 # ---- folders ----
@@ -320,7 +320,7 @@ def test_a_result_has_its_files(tmp_path: Path) -> None:
 
 def _drop(name: str) -> Any:
     def change(path: Path) -> None:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         del content[name]
         path.write_text(json.dumps(content))
 
@@ -336,7 +336,7 @@ DAMAGES: dict[str, tuple[str, Any]] = {
     "no value": ("result.json", _drop("valid")),
     "no files": ("result.json", _drop("files")),
     "another value": (
-        "result.json", lambda p: p.write_text(p.read_text().replace("0.5", "0.6")),
+        "result.json", lambda p: p.write_text(p.read_text(encoding="utf-8").replace("0.5", "0.6")),
     ),
     "no result": ("result.json", lambda p: p.unlink()),
     "result is a folder": ("result.json", lambda p: (p.unlink(), p.mkdir())),

@@ -188,7 +188,7 @@ for text in json.load(open({str(tmp_path / "texts.json")!r})):
     used += 1
 print(used)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 50  # changed digits of thresholds and values are fine
 

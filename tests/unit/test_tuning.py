@@ -100,7 +100,7 @@ def test_a_study_goes_on_where_it_stopped(
         )  # fmt: skip
     assert done == ([3, 4] if cut == 0 else [2, 3, 4])
     assert values(again.trials) == values(whole.trials)
-    assert len(path.read_text().splitlines()) == 6
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 6
     # All there: nothing is fitted.
     third = tune(
         RANKER, data, SPACE, n_trials=2, path=path, callback=lambda t: done.append(t.number),
@@ -140,7 +140,7 @@ def test_the_same_trials_on_any_number_of_processes(
     )
     assert values(there.trials) == values(here.trials)
     assert told == [0, 1, 2, 3, 4]
-    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
     assert [line["number"] for line in lines] == told
 
 
@@ -184,7 +184,7 @@ def test_a_study_of_another_search_is_not_mixed_in(data: rw.Dataset, tmp_path: P
         path.write_text(text)
         with pytest.raises(DataError, match=r"study\.jsonl: is not a study\."):
             tune(RANKER, data, SPACE, n_trials=2, path=path)
-        assert path.read_text() == text
+        assert path.read_text(encoding="utf-8") == text
     with pytest.raises(DataError, match="cannot be"):
         tune(RANKER, data, SPACE, n_trials=1, path=tmp_path)
     with pytest.raises(DataError, match="cannot be written"):

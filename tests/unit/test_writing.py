@@ -333,7 +333,7 @@ def test_without_permission() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o555)
         command = [sys.executable, "-c", code, f"{folder}/a"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert done.stderr == ""
     assert done.stdout == f"{folder}/a: cannot be written: Permission denied.\n" * 3
 
