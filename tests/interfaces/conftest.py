@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from typer.testing import CliRunner
 
 from rankwright import cli
 
@@ -22,7 +26,23 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])
         with pytest.raises(SystemExit) as end:
             cli.main()
-        out, err = capsys.readouterr()
+        out, err = map(unescaped, capsys.readouterr())
         return int(end.value.code or 0), out, err
 
     return call
+
+
+def unescaped(text: str) -> str:
+    """Return a text with names that are no text as Python has them, not as they are shown."""
+    return re.sub(r"\\udc([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), text)
+
+
+class Runner(CliRunner):
+    """Typer's, with streams as ``main()`` makes them."""
+
+    @contextmanager
+    def isolation(self, *arguments: Any, **options: Any) -> Iterator[Any]:
+        """Stand in for the streams of the process."""
+        with super().isolation(*arguments, **options) as streams:
+            sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+            yield streams

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import rankwright as rw
 from rankwright import cli
 from rankwright.data import make_mslr_like
 from rankwright.evaluation.measure import DEFAULT_METRICS
-from tests.interfaces.conftest import Cli
+from tests.interfaces.conftest import Cli, Runner
 from tests.signals import started
 
 GOOD = "1 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n2 qid:2 1:1 2:2\n0 qid:2 1:2 2:1\n"
@@ -503,6 +502,6 @@ def test_the_number_of_threads_does_not_change_the_output(run: Cli, scattered: P
 
 
 def test_the_app_runs_under_typers_runner(files: Path) -> None:
-    result = CliRunner().invoke(cli.app, ["info", str(files / "good.txt"), "--json"])
+    result = Runner().invoke(cli.app, ["info", str(files / "good.txt"), "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["n_queries"] == 2

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import typer
-from typer.testing import CliRunner
 
 import rankwright as rw
 from rankwright.cli.bounds import bounds
@@ -19,6 +18,7 @@ from rankwright.exceptions import DataError
 from rankwright.linear import generalization_of
 from rankwright.losses import SLAM, Domination
 from rankwright.theory import certificate, generalization, radius
+from tests.interfaces.conftest import Runner
 
 app = typer.Typer()
 app.command()(bounds)
@@ -43,7 +43,7 @@ def fitted(folder: Path, loss: Any = "slam", **options: Any) -> Any:
 
 
 def run(folder: Path, *options: str) -> Any:
-    return CliRunner().invoke(
+    return Runner().invoke(
         app, [str(folder / "model.rw"), str(folder / "data.txt"), *options], catch_exceptions=False
     )
 
@@ -155,7 +155,7 @@ def test_data_of_another_width(folder: Path) -> None:
     fitted(folder)
     (folder / "narrow.csv").write_text("label,qid,a\n1,1,0.5\n0,1,0.25\n")
     with pytest.raises(DataError, match=r"must have the 5 features that .* but has 1"):
-        CliRunner().invoke(
+        Runner().invoke(
             app,
             [str(folder / "model.rw"), str(folder / "narrow.csv")],
             catch_exceptions=False,
@@ -184,6 +184,6 @@ def test_the_theorem_says_nothing_of_an_online_learner(
     ds = rw.data.make_mslr_like(n_queries=10, n_features=4, mean_docs=6)
     rw.write_letor(ds, tmp_path / "data.txt")
     rw.save(rw.OnlineRanker("listnet").fit(ds.X, ds.y, ds.qid), tmp_path / "online.rw")
-    result = CliRunner().invoke(app, [str(tmp_path / "online.rw"), str(tmp_path / "data.txt")])
+    result = Runner().invoke(app, [str(tmp_path / "online.rw"), str(tmp_path / "data.txt")])
     assert result.exit_code == 0, result.output
     assert "about minimisers of a penalised loss, not OnlineRanker." in result.output

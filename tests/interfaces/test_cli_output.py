@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,10 @@ import pytest
 
 import rankwright as rw
 from tests.interfaces.conftest import Cli
+
+
+def quote(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +140,7 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 def test_a_model_on_standard_output_is_a_model(
     words: str, unbuffered: str, data: Path, tmp_path: Path
 ) -> None:
-    line = f"$RW {words.replace('DATA', str(data))} -o - > m.rw"
+    line = f"$RW {words.replace('DATA', quote(data))} -o - > m.rw"
     done = shell(line, tmp_path, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 0, done.stderr
     assert (b"-p alpha=" if "tune" in words else b"standard output") in done.stderr
@@ -167,14 +172,15 @@ def test_closed_streams(data: Path, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == b"rankwright: standard input: cannot be read: it is closed.\n"
     for closed in ("2>&-", "<&- >&- 2>&-"):
-        words = f"train {data} --model boosted -p n_estimators=3 -o m.rw"
+        words = f"train {quote(data)} --model boosted -p n_estimators=3 -o m.rw"
         assert shell(f"$RW {words} {closed}", tmp_path).returncode == 0
         rw.load(tmp_path / "m.rw")
         (tmp_path / "m.rw").unlink()
-    done = shell(f"$RW predict {data.with_name('model.rw')} {data} >&-", tmp_path)
+    done = shell(f"$RW predict {quote(data.with_name('model.rw'))} {quote(data)} >&-", tmp_path)
     assert done.returncode == 2
     assert done.stderr == b"rankwright: standard output: cannot be written: it is closed.\n"
-    assert shell(f"$RW evaluate {data} {data.with_name('scores.txt')} >&-", tmp_path).stderr == b""
+    scores = quote(data.with_name("scores.txt"))
+    assert shell(f"$RW evaluate {quote(data)} {scores} >&-", tmp_path).stderr == b""
 
 
 def test_a_file_never_gets_what_is_printed(tmp_path: Path) -> None:
@@ -191,7 +197,7 @@ def test_a_file_never_gets_what_is_printed(tmp_path: Path) -> None:
     [("--help", ""), ("train DATA -o m.rw", ""), ("predict MODEL DATA", ""), ("info DATA", "1")],
 )
 def test_a_full_output_is_one_line(words: str, unbuffered: str, data: Path, tmp_path: Path) -> None:
-    words = words.replace("DATA", str(data)).replace("MODEL", str(data.with_name("model.rw")))
+    words = words.replace("DATA", quote(data)).replace("MODEL", quote(data.with_name("model.rw")))
     done = shell(f"$RW {words} > /dev/full", tmp_path, PYTHONUNBUFFERED=unbuffered)
     message = b"rankwright: standard output: cannot be written: No space left on device.\n"
     assert (done.returncode, done.stderr) == (2, message)

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import rankwright as rw
 from rankwright import streaming
 from rankwright.cli import app
 from rankwright.cli.train_stream import train_stream
 from rankwright.data import make_mslr_like
+from tests.interfaces.conftest import Runner
 
 STREAMED = ["slam-perceptron", "online", "prank", "widrow-hoff", "multiclass-perceptron"]
-runner = CliRunner()
+runner = Runner()
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 BLOCK_BYTES = 16 << 20
 LONGEST_LINE = 1 << 28  # bytes; ten million features need fewer
 PADDING = 16  # bytes behind a block that native code may look at
+_FIRST_BYTES = 1 << 16  # of a stream
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -108,8 +109,14 @@ class LineBlocks:
             raise changed_error(self._name)
 
     def _blocks(self) -> Iterator[Lines]:
-        buffer = bytearray(self._block_bytes + PADDING)
+        # Nobody knows the size of a stream. Most are small, and a whole block takes long to clear.
+        first = self._block_bytes if self._by_offset else min(self._block_bytes, _FIRST_BYTES)
+        buffer = bytearray(first + PADDING)
         filled = self._fill(buffer, 0)
+        if filled == first < self._block_bytes:
+            whole = bytearray(self._block_bytes + PADDING)
+            whole[:filled] = memoryview(buffer)[:filled]
+            buffer, filled = whole, self._fill(whole, filled)
         begin = len(_BYTE_ORDER_MARK) * buffer.startswith(_BYTE_ORDER_MARK)
         while filled > begin:
             end = buffer.rfind(b"\n", begin, filled) + 1
