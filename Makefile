@@ -58,11 +58,12 @@ $(VENV)-fuzz/installed: $(VENV)/tools fuzz/requirements.txt
 demo: $(VENV)/installed ## generate data, compare rankers, write the report, print its path
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, test it from another directory
+COVER = --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=term
+test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, test it from another directory (COVERAGE=1)
 	build/letor_fuzz fuzz/corpus/letor 20000
 	mkdir -p build/elsewhere
 	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) -n auto --dist worksteal \
-		--durations=10 --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=term \
+		--durations=10 $(if $(COVERAGE),$(COVER)) \
 		--ignore=$(CURDIR)/tests/peers --ignore=$(CURDIR)/tests/systems \
 		$(CURDIR)/tests $(CURDIR)/README.md $(CURDIR)/docs --pyargs rankwright
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_the_second_is_told_who_is_first(tmp_path: Path) -> None:
             take(tmp_path)
         message = str(refusal.value)
         assert message.startswith(f"{tmp_path}: another rankwright (pid {first.pid} on ")
-        assert f", `-c {tmp_path}`, since 20" in message
+        assert f", `-c {shlex.quote(str(tmp_path))}`, since 20" in message
         assert message.endswith(") is using this study. Wait for it, or stop it.")
         first.communicate("")
     take(tmp_path)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -212,7 +213,7 @@ def test_damaged_lines_are_left_out_with_a_note(how: str, place: int, tmp_path: 
     lines = path.read_bytes().splitlines()
     lines[place] = LINES[how](lines[place])
     path.write_bytes(b"\n".join(lines) + b"\n")
-    note = rf"^{path}: 1 line is damaged: what was there is done again\.$"
+    note = rf"^{re.escape(str(path))}: 1 line is damaged: what was there is done again\.$"
     lost = "abc"[place - 1]
     with contextlib.ExitStack() as stack:
         with pytest.warns(DataWarning, match=note):
@@ -265,7 +266,8 @@ def test_a_study_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_a_study_is_used_by_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    who = rf"^{path}: another rankwright \(pid {os.getpid()} on .*\) is using this study\. Wait"
+    name = re.escape(str(path))
+    who = rf"^{name}: another rankwright \(pid {os.getpid()} on .*\) is using this study\. Wait"
     with open_store(path), pytest.raises(DataError, match=who), open_store(path):
         pass
     with open_store(path):
