@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import struct
@@ -18,6 +19,7 @@ import zstandard
 from rankwright.data import lines as blocks_of_lines
 from rankwright.data import texts
 from rankwright.data.letor import read_letor, stream, write_letor
+from rankwright.data.zstd import ZstdFile
 from rankwright.exceptions import DataError
 
 Store = Callable[..., Path]
@@ -264,6 +266,17 @@ def test_every_kind_of_zstd_frame_is_read_and_its_end_is_missed(
     for size in (5, 6, 9, len(data) // 2, len(data) - 5, len(data) - 1):
         path = store(data[:size])
         assert fault(WAYS["read"], path).startswith(f"{path}: is damaged or cut short (")
+
+
+@both
+def test_a_refused_zstd_file_is_let_go_of_at_once(read: Any, store: Store) -> None:
+    gc.disable()
+    try:
+        fault(read, store(zstd(b"no\n" * 100)))
+        files = [o for o in gc.get_objects() if isinstance(o, ZstdFile)]
+        assert not [file for file in files if file._pieces.gi_frame is not None]
+    finally:
+        gc.enable()
 
 
 def test_a_damaged_zstd_block_is_refused(store: Store) -> None:
