@@ -40,9 +40,20 @@ fuzz_letor() {
     fi
 }
 
+# Atheris keeps about a kilobyte of each input, which would be taken for the reader's: a new process
+# goes on where the last one has ended.
+fuzz_python() { # TARGET
+    local left=$n round
+    while [ "$left" -gt 0 ]; do
+        round=$((left < 250000 ? left : 250000))
+        "$python" -m fuzz "$1" $round
+        left=$((left - round))
+    done
+}
+
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <(echo letor && "$python" -m fuzz)
 for target in "${targets[@]}"; do
     echo "== $target"
-    if [ "$target" = letor ]; then fuzz_letor; else "$python" -m fuzz "$target" "$n"; fi
+    if [ "$target" = letor ]; then fuzz_letor; else fuzz_python "$target"; fi
 done
