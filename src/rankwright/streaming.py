@@ -115,7 +115,7 @@ def fit_stream(
     if not isinstance(learner, OnlineLearner):
         raise TypeError(f"learner must be an online learner, but is {learner!r}.")
     learner.check_params()
-    place = f"{os.fspath(out)}.checkpoint" if checkpoint is None and out is not None else checkpoint
+    place = _beside(out) if checkpoint is None else checkpoint
     run = _StreamRun(
         clone(learner),
         os.fspath(path),
@@ -132,6 +132,16 @@ def fit_stream(
     learner.__dict__.clear()  # also of what an earlier fit left
     learner.__dict__.update(fitted.__dict__)
     return learner
+
+
+def is_device(path: PathLike) -> bool:
+    """Tell whether a path is there and is no file: what is written to it cannot be read again."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _beside(out: PathLike | None) -> str | None:
+    """Return where checkpoints are; beside a device, such as ``/dev/null``, there is no place."""
+    return None if out is None or is_device(out) else f"{os.fspath(out)}.checkpoint"
 
 
 @dataclass

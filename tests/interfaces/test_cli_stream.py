@@ -142,6 +142,23 @@ def test_what_a_killed_run_left_of_a_checkpoint_is_removed(data: Path, tmp_path:
     assert os.listdir(tmp_path) == ["model.rw"]
 
 
+def test_beside_a_device_there_is_no_place_for_checkpoints(data: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [data, "--stream", "--model", "slam-perceptron", "-o", pipe]
+    result = run(*command, "--checkpoint-every", 5)
+    assert str(result.exception).startswith(f"there is no place for checkpoints beside {pipe}: ")
+    seen: list[str] = []
+    rw.fit_stream(
+        rw.SLAMPerceptron(),
+        data,
+        out=os.devnull,
+        checkpoint_every=5,
+        callback=lambda _: seen.extend(os.listdir("/dev")),
+    )
+    assert not [name for name in seen if name.endswith(".checkpoint")]
+
+
 def test_standard_input(data: Path, tmp_path: Path) -> None:
     arguments = ["train", "-", "--stream", "--model", "slam-perceptron", "-o"]
     content = data.read_bytes()

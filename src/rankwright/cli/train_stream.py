@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +50,7 @@ def _check_options(
     """Raise for options that do not go together."""
     from rankwright.models import MODELS, model_class
     from rankwright.online import OnlineLearner
+    from rankwright.streaming import is_device
 
     if not isinstance(ranker, OnlineLearner):
         online = [model for model in MODELS if issubclass(model_class(model), OnlineLearner)]
@@ -61,12 +61,13 @@ def _check_options(
     if checkpoint_every is not None and checkpoint_every < 0:
         raise ValueError(f"--checkpoint-every must be at least 0, but is {checkpoint_every}.")
     asked = resume or bool(checkpoint_every)
-    if asked and out == STANDARD:
+    if asked and (out == STANDARD or is_device(out)):
+        where = "standard output" if out == STANDARD else out
         raise ValueError(
-            "there is no place for checkpoints beside standard output: leave out --resume and "
+            f"there is no place for checkpoints beside {where}: leave out --resume and "
             "--checkpoint-every, or write the model to a file."
         )
-    if asked and (data == STANDARD or (os.path.exists(data) and not os.path.isfile(data))):
+    if asked and (data == STANDARD or is_device(data)):
         where = "standard input" if data == STANDARD else data
         raise ValueError(
             f"{where} cannot be read twice, so there is nothing to resume from: leave out --resume "
