@@ -11,6 +11,8 @@ N ?= 1000000
 export OMP_WAIT_POLICY := passive
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# One process more than cores: many tests wait for processes of their own.
+TESTERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 PYTEST = -c $(CURDIR)/pyproject.toml --rootdir=$(CURDIR) -p no:cacheprovider -q
 SOURCES := $(shell find cpp src -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
@@ -58,11 +60,11 @@ $(VENV)-fuzz/installed: $(VENV)/tools fuzz/requirements.txt
 demo: $(VENV)/installed ## generate data, compare rankers, write the report, print its path
 	$(BIN)/python examples/demo.py
 
-COVER = --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=term
+COVER = --hypothesis-profile=thorough --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=term
 test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, test it from another directory (COVERAGE=1)
-	build/letor_fuzz fuzz/corpus/letor 20000
+	build/letor_fuzz fuzz/corpus/letor 5000
 	mkdir -p build/elsewhere
-	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) -n auto --dist worksteal \
+	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) -n $(TESTERS) --dist worksteal \
 		--durations=10 $(if $(COVERAGE),$(COVER)) \
 		--ignore=$(CURDIR)/tests/peers --ignore=$(CURDIR)/tests/systems \
 		$(CURDIR)/tests $(CURDIR)/README.md $(CURDIR)/docs --pyargs rankwright

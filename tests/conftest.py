@@ -9,8 +9,10 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("tests.reference", "tests.soak", "tests.comparison_sample")
 
 # How long an example takes is for benchmarks: tests must not depend on what else a machine does.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", untimed)  # CI's
+settings.register_profile("quick", untimed, max_examples=50)
+settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,8 +10,9 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _lock = threading.RLock()  # a signal may come, and its handler fork, while it is held
 if hasattr(os, "register_at_fork"):
@@ -20,11 +21,19 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the BLAS of numpy and scipy; to look for it takes 2 ms, as long as a small fit."""
+    import scipy.linalg  # noqa: F401  # what is loaded later would not be found
+
+    return ThreadpoolController()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Let BLAS have one thread inside; no fork happens while the number changes."""
     with _lock:
-        limits = threadpool_limits(1, user_api="blas")
+        limits = _libraries().limit(limits=1, user_api="blas")
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -45,8 +46,13 @@ def available_cores() -> int:
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    quota = _group_quota(Path("/sys/fs/cgroup"))
+    quota = _own_quota()
     return cores if quota is None else max(1, min(cores, int(quota + 0.5)))
+
+
+@cache  # for a prediction of one query, reading files would be most of the time
+def _own_quota() -> float | None:
+    return _group_quota(Path("/sys/fs/cgroup"))
 
 
 def _group_quota(root: Path) -> float | None:

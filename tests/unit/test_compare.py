@@ -323,17 +323,10 @@ def test_sizes_have_four_digits_at_most_before_gigabytes(n_bytes: float | None, 
 # ---- executors of others ----
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_the_same_by_any_executor(
-    kind: str, data: rw.Dataset, result: rw.Comparison, tmp_path: Path
-) -> None:
+def test_the_same_by_any_executor(data: rw.Dataset, result: rw.Comparison, tmp_path: Path) -> None:
     events: list[Event] = []
     entries: list[Any] = [*QUICK, Entry("dies", Broken("die"))]
-    with (
-        ThreadPoolExecutor(2)
-        if kind == "threads"
-        else ProcessPoolExecutor(2, mp_context=get_context("spawn"))
-    ) as executor:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         found = compare(
             data, entries, n_trials=3, executor=executor, folder=tmp_path, callback=events.append
         )

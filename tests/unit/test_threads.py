@@ -115,13 +115,13 @@ def test_the_quota_limits_the_cores(
     quota: float | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
-    monkeypatch.setattr(threads, "_group_quota", lambda _: quota)
+    monkeypatch.setattr(threads, "_own_quota", lambda: quota)
     assert available_cores() == expected
 
 
 def test_systems_without_affinity_count_their_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(threads, "_group_quota", lambda _: None)
+    monkeypatch.setattr(threads, "_own_quota", lambda: None)
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     assert available_cores() == 6
     monkeypatch.setattr(os, "cpu_count", lambda: None)
