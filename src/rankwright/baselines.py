@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.hashing import combine, row_keys
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_features, check_fitted_array, check_ranking_data
+from rankwright.estimator import Ranker, check_fitted_array
+from rankwright.inputs import check_features, check_ranking_data
 from rankwright.metrics import parse
 
 
@@ -55,6 +56,7 @@ class BestFeature(Ranker):
             Features, labels and query ids of documents, as for
             :meth:`rankwright.linear.LinearRanker.fit`.
         """
+        self.check_params()
         data = check_ranking_data(self, X, y, qid)
         metric = parse(self.metric)
         columns = sp.csc_array(data.X) if sp.issparse(data.X) else data.X
@@ -81,7 +83,8 @@ class BestFeature(Ranker):
         return np.asarray(check_features(self, X) @ self.coef_, dtype=np.float64)
 
     def check_params(self) -> None:
-        """Raise unless there is such a metric."""
+        """Raise for parameters that cannot be, and unless there is such a metric."""
+        super().check_params()
         parse(self.metric)
 
     def check_state(self) -> None:
@@ -121,8 +124,3 @@ class RandomRanker(Ranker):
         matrix = check_features(self, X).astype(np.float64)
         keys = combine(int(self.random_state), row_keys(matrix))
         return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-    def check_params(self) -> None:
-        """Raise unless the seed is an integer."""
-        if not isinstance(self.random_state, int | np.integer):
-            raise ValueError(f"random_state must be an integer, but is {self.random_state!r:.50}.")

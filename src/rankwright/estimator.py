@@ -12,28 +12,29 @@ from __future__ import annotations
 __all__ = ["Estimator", "Model", "Ranker", "as_model"]
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import validation
-from sklearn.utils.validation import check_is_fitted
 
+from rankwright.adapters import query_arguments
+from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
-from rankwright.data.foreign import plain
-from rankwright.data.groups import Groups, Ints, gather
-from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_qid, check_X
-from rankwright.exceptions import DataError
+from rankwright.data.groups import gather
+from rankwright.data.validation import Floats, check_qid, check_X
+from rankwright.exceptions import DataError, DataWarning
+from rankwright.inputs import known_features
 from rankwright.losses import Loss, from_name
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import WithValue
 from rankwright.metrics.dcg import NDCG
+from rankwright.parameters import check_parameters
 
 SCORE_METRIC = NDCG(k=10)
 
@@ -56,8 +57,12 @@ class Model(Protocol):
     # ---- before and after fitting ----
 
     def check_params(self) -> None:
-        """Raise ValueError or TypeError for parameters that cannot be, without looking at data."""
-        return
+        """Raise ValueError or TypeError for parameters that cannot be, without looking at data.
+
+        Parameters are known by their names (:mod:`rankwright.parameters`); a class looks at what it
+        alone understands, after calling this.
+        """
+        check_parameters(self)
 
     def check_state(self) -> None:
         """Raise DataError unless parameters and fitted attributes, read from a file, can be."""
@@ -66,7 +71,6 @@ class Model(Protocol):
         except (ValueError, TypeError, ArithmeticError) as error:
             text = " ".join(str(error).split())
             raise DataError(f"the parameters cannot be: {text:.200}") from None
-        check_stored_names(self)
 
     def fit_dataset(
         self,
@@ -75,7 +79,7 @@ class Model(Protocol):
         *,
         valid: Dataset | None = None,
     ) -> Self:
-        """Learn from a data set; the names of its features are kept as ``feature_names_``.
+        """Learn from a data set; the names of its features are kept as ``feature_names_in_``.
 
         Parameters
         ----------
@@ -87,10 +91,29 @@ class Model(Protocol):
             Validation queries, for models that take them.
         """
         this: Any = self
-        more = {} if valid is None else {"valid": valid}
-        this.fit(dataset.X, dataset.y, dataset.qid, **more)
-        store_names(self, dataset)
+        more = self.query_arguments(dataset)
+        if valid is not None:
+            more["valid"] = valid
+        this.fit(self.rows_of(dataset), dataset.y, **more)
         return self
+
+    def query_arguments(self, dataset: Dataset) -> dict[str, Any]:
+        """Return the arguments of ``fit`` that tell which documents belong to which query."""
+        return {"qid": dataset.qid}
+
+    def rows_of(self, dataset: Dataset) -> Any:
+        """Return the documents as ``fit`` and ``predict`` take them: with the names of features."""
+        return dataset
+
+    def warn_if_it_ranks_nothing(self, reason: str) -> None:
+        """Warn of a fitted model that gives all documents the same score."""
+        strength = self.feature_strength()
+        if strength is not None and not strength.any():
+            warnings.warn(
+                f"this model ranks nothing: {reason}",
+                DataWarning,
+                stacklevel=3,  # the line that called fit()
+            )
 
     def takes_valid(self) -> bool:
         """Tell whether ``fit`` watches validation queries, as an argument ``valid``."""
@@ -103,13 +126,34 @@ class Model(Protocol):
         """Return the loss that is minimised, as it is for these labels; None if there is none."""
         return None
 
+    def features(self) -> Features:
+        """Return how many features were fitted, and their names if they had any."""
+        return known_features(self)
+
     def feature_names(self) -> list[str]:
         """Return the names of the features: those that were fitted, else ``feature 1``, ..."""
+        known = self.features()
+        return all_feature_names(known.names, known.n)
+
+    def align(
+        self, dataset: Dataset, *, path: str | None = None, name: str | None = None
+    ) -> Dataset:
+        """Return a data set with the features of this model, found by their names.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Documents.
+        path, name : str, optional
+            Where the data and the model come from, for messages.
+        """
+        known = self.features()
+        return dataset.aligned(known if name is None else replace(known, owner=name), path)
+
+    def predict_dataset(self, dataset: Dataset) -> Any:
+        """Return what :meth:`predict` says of the documents, whatever the order of the columns."""
         this: Any = self
-        names = getattr(self, "feature_names_", None)
-        if names is None:
-            names = getattr(self, "feature_names_in_", None)
-        return all_feature_names(names, this.n_features_in_)
+        return this.predict(self.rows_of(self.align(dataset)))
 
     def weights(self) -> Floats | None:
         """Return the weight of each feature, or None unless there is one for each."""
@@ -177,6 +221,29 @@ class PlainModel(Model):
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.estimator, name, value)
 
+    def check_params(self) -> None:
+        """Do nothing: what its parameters must be is for the estimator to say."""
+
+    def query_arguments(self, dataset: Dataset) -> dict[str, Any]:
+        """Return the arguments that the signature of the estimator's ``fit`` has for them."""
+        return query_arguments(self.estimator, dataset)
+
+    def rows_of(self, dataset: Dataset) -> Any:
+        """Return an array: what others make of names is theirs."""
+        return dataset.X
+
+    def features(self) -> Features:
+        """Return the features that the estimator says it was fitted to."""
+        return replace(known_features(self), owner=f"this {kind_of(self)}")
+
+    def align(
+        self, dataset: Dataset, *, path: str | None = None, name: str | None = None
+    ) -> Dataset:
+        """Return a data set with the features of the estimator, if it knows their names."""
+        if self.features().names is None:
+            return dataset
+        return super().align(dataset, path=path, name=name)
+
     def loss_for(self, y: Floats) -> Loss | None:
         """Return the parameter ``loss``, if it is a ranking loss."""
         return known_loss(getattr(self.estimator, "loss", None))
@@ -235,87 +302,6 @@ class Ranker(Model, Estimator):
         return mean_ndcg(ranker.predict(X), y, qid)
 
 
-@dataclass(frozen=True)
-class RankingData:
-    """Training data, gathered by query."""
-
-    X: Matrix
-    y: Floats
-    groups: Groups
-    order: Ints | None  # input row of each row; None if nothing moved
-
-
-def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
-    """Validate as scikit-learn does, after a look at what it believes.
-
-    Sparse matrices become CSR arrays in canonical form; masks are not dropped.
-    """
-    missing = options.get("ensure_all_finite") == "allow-nan"
-    matrix = as_csr(X) if sp.issparse(X) else plain(X, "X", allow_missing=missing)
-    labels = (plain(y, "y") for y in args)
-    return validation.validate_data(estimator, matrix, *labels, **options)
-
-
-def check_ranking_data(
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    qid: ArrayLike | None,
-    *,
-    reset: bool = True,
-    allow_nan: bool = False,
-) -> RankingData:
-    """Validate what ``fit`` was given, and bring the rows of each query together.
-
-    Sets ``n_features_in_`` and ``feature_names_in_``, or compares with them unless ``reset``.
-    ``allow_nan`` is for learners that know what to do with missing values.
-    """
-    finite = "allow-nan" if allow_nan else True
-    matrix, labels = check_rows(
-        estimator, X, y, reset=reset, y_numeric=True, ensure_all_finite=finite
-    )
-    labels = np.asarray(labels, dtype=np.float64)
-    order, groups = gather(check_qid(qid, len(labels)))
-    if order is not None:
-        matrix, labels = matrix[order], labels[order]
-    return RankingData(matrix, labels, groups, order)
-
-
-def check_rows(
-    estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any
-) -> Any:
-    """Validate what ``fit`` was given where rows are no documents of queries.
-
-    Returns X, and y if there is one, which then has a label for each row. As for
-    :func:`check_ranking_data`, ``reset`` tells a first call; ``options`` are scikit-learn's.
-    """
-    if reset:
-        forget_names(estimator)
-    return validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=[np.float32, np.float64],
-        order="C",
-        reset=reset,
-        **options,
-    )
-
-
-def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
-    """Validate what ``predict`` was given."""
-    check_is_fitted(estimator)
-    return validate_data(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=[np.float32, np.float64],
-        reset=False,
-        ensure_all_finite="allow-nan" if allow_nan else True,
-    )
-
-
 def finite_scores(scores: Any, first_row: int = 0) -> Floats:
     """Return scores as float64; raise if products of very large features and weights overflowed."""
     result = np.asarray(scores, dtype=np.float64)
@@ -341,26 +327,6 @@ def mean_ndcg(scores: Floats, y: ArrayLike, qid: ArrayLike | None) -> float:
     if order is not None:
         labels, scores = labels[order], scores[order]
     return SCORE_METRIC.mean(labels, scores, groups)
-
-
-def store_names(model: Any, dataset: Dataset) -> None:
-    """Keep the feature names of a data set; an array does not carry them, as a frame does."""
-    if dataset.feature_names is not None:
-        model.feature_names_ = list(dataset.feature_names)
-
-
-def forget_names(model: Any) -> None:
-    """Drop the names of an earlier data set."""
-    vars(model).pop("feature_names_", None)
-
-
-def check_stored_names(model: Any) -> None:
-    """Raise unless ``feature_names_``, read from a file, is a text for each feature, or missing."""
-    names, n = getattr(model, "feature_names_", None), model.n_features_in_
-    if names is None:
-        return
-    if type(names) is not list or len(names) != n or {type(name) for name in names} != {str}:
-        raise DataError(f"feature_names_ must be {n} texts.")
 
 
 def known_loss(loss: Any) -> Loss | None:

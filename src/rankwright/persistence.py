@@ -360,7 +360,8 @@ def _check_fitted(model: Any) -> None:
     n = getattr(model, "n_features_in_", None)
     if type(n) is not int:
         raise DataError(f"n_features_in_ must be an integer, but is {short(n)}.")
-    names = getattr(model, "feature_names_in_", None)
+    older = vars(model).pop("feature_names_", None)  # of a Dataset, in files of version 0.1.0
+    names = getattr(model, "feature_names_in_", older)
     if names is not None:
         if type(names) is not list or {type(name) for name in names} != {str} or len(names) != n:
             raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")

@@ -20,6 +20,9 @@ from rankwright.online import (
 from rankwright.theory import MarginReport
 from tests.reference.online import Floats
 
+# Many data here are odd on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
+
 ROUNDING = 1 + 1e-9
 METRICS = ["ndcg", "map", "map-uniform", "ndcg@2"]
 

@@ -24,6 +24,9 @@ from rankwright.online.base import Ledger
 from tests.reference import online as reference
 from tests.reference.online import Floats
 
+# Many data here are odd on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
+
 RANKERS: dict[str, Any] = {
     "slam": SLAMPerceptron(),
     "slam-averaged": SLAMPerceptron("map", variant="averaged", n_epochs=2),
@@ -455,7 +458,7 @@ def test_steps_that_are_too_long() -> None:
         ({"metric": "dcg"}, "metric must be one of ndcg, map, map-uniform"),
         ({"update": "all"}, "update must be one of misordered, paper, printed, but is 'all'"),
         ({"variant": "mean"}, "variant must be one of last, averaged, voted, but is 'mean'"),
-        ({"eta": 0.0}, "eta must be a positive number, but is 0.0"),
+        ({"eta": 0.0}, "eta must be a positive number or None, but is 0.0"),
         ({"radius": -1}, "radius must be a positive number"),
         ({"kernel": "cosine"}, "kernel must be None, one of linear, poly, rbf, precomputed"),
         ({"kernel": "rbf", "variant": "voted"}, "variant='voted' needs the lengths"),

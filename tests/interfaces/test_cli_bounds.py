@@ -14,6 +14,7 @@ import typer
 
 import rankwright as rw
 from rankwright.cli.bounds import bounds
+from rankwright.cli.columns import with_columns
 from rankwright.exceptions import DataError
 from rankwright.linear import generalization_of
 from rankwright.losses import SLAM, Domination
@@ -21,7 +22,7 @@ from rankwright.theory import certificate, generalization, radius
 from tests.interfaces.conftest import Runner
 
 app = typer.Typer()
-app.command()(bounds)
+app.command()(with_columns(bounds))
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,7 @@ def test_a_loss_without_a_bounded_gradient(folder: Path) -> None:
     assert "- It says nothing: Theorem 8 needs a finite bound" in run(folder).stdout
 
 
+@pytest.mark.filterwarnings("ignore:this model ranks nothing")
 def test_a_model_of_zeros(folder: Path) -> None:
     fitted(folder, "listnet", penalty="l1", alpha=1e6)
     facts = read_json(folder)
@@ -154,7 +156,7 @@ def test_a_broken_promise_exits_with_1(folder: Path, monkeypatch: pytest.MonkeyP
 def test_data_of_another_width(folder: Path) -> None:
     fitted(folder)
     (folder / "narrow.csv").write_text("label,qid,a\n1,1,0.5\n0,1,0.25\n")
-    with pytest.raises(DataError, match=r"must have the 5 features that .* but has 1"):
+    with pytest.raises(DataError, match=r"there must be the 5 features of .*, but there are 1"):
         Runner().invoke(
             app,
             [str(folder / "model.rw"), str(folder / "narrow.csv")],

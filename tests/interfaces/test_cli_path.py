@@ -114,6 +114,7 @@ def test_a_formula_is_the_model() -> None:
     assert len(strongest_features(ranker, 3)) == 3
 
 
+@pytest.mark.filterwarnings("ignore:this model ranks nothing")
 def test_what_has_no_formula() -> None:
     ds = rw.data.make_mslr_like(n_queries=20, mean_docs=8)
     nothing = LinearRanker("domination", "l1", 1e9).fit(ds.X, ds.y, ds.qid)

@@ -101,8 +101,8 @@ def equal_labels(n_queries: int = 10, label: float = 1.0) -> rw.Dataset:
         (lambda d: split(d, valid=d), "valid needs test: a test set is cut from training"),
         (
             lambda d: split(d, rw.Dataset(d.X[:, :5], d.y, d.qid)),
-            "the test queries of split must have the 12 features of the training queries, but have "
-            "5.",
+            "the test queries of split: there must be the 12 features of the training queries of "
+            "split, but there are 5.",
         ),
         (lambda d: rotate(d, 2), "folds must be at least 3, for training, validation and test,"),
         (lambda d: rotate(d, 50), "50 folds need at least 50 queries, but there is 40 queries."),

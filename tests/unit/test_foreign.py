@@ -44,6 +44,7 @@ def test_masked_labels_scores_and_ids_are_refused() -> None:
         check_doc_ids(texts, 2)
 
 
+@pytest.mark.filterwarnings("ignore:this model ranks nothing")
 def test_models_do_not_drop_masks_either() -> None:
     y = np.array([0, 1, 2])
     with pytest.raises(ValueError, match=r"^X must not be missing, but row 1, column 1 is masked"):

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 import rankwright as rw
 from rankwright.data import read_frame, write_frame
-from rankwright.exceptions import DataError
+from rankwright.exceptions import DataError, DataWarning
 
 frames = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 
@@ -91,6 +91,10 @@ def test_missing_columns_are_named(make: Any, missing: str) -> None:
     table.pop(missing, None)
     names = ", ".join(repr(name) for name in table)
     message = f"{missing}: there must be a column {missing!r}, but there are only {names}."
+    if missing != "extra":
+        role = "doc_id" if missing == "docs" else missing
+        option = role.replace("_", "-")
+        message += f" Name the right one: {role}=... (--{option} on the command line)."
     with pytest.raises(DataError, match=exactly(message)) as caught:
         rw.from_frame(make(table), **options)
     assert caught.value.field == missing
@@ -98,22 +102,47 @@ def test_missing_columns_are_named(make: Any, missing: str) -> None:
 
 def test_a_long_list_of_columns_is_cut() -> None:
     frame = pl.DataFrame({f"c{j}": [1] for j in range(10)})
-    with pytest.raises(DataError, match=r"'c6', 'c7' and 2 more\.$"):
+    with pytest.raises(DataError, match=r"'c6', 'c7' and 2 more\. Name"):
         rw.from_frame(frame)
 
 
 @pytest.mark.parametrize(
     ("make", "type_name"),
-    [(pd.DataFrame, "String"), (pl.DataFrame, "String"), (pa.table, "String")],
+    [(pd.DataFrame, "text"), (pl.DataFrame, "text"), (pa.table, "text")],
 )
 def test_text_is_no_feature(make: Any, type_name: str) -> None:
-    message = (
-        f"v: features must be numbers, but the column has type {type_name}. Drop it, or name the "
-        "features to use."
-    )
+    frame = make(columns(v=["1", "2", "3"]))
+    message = f"'v' is left out: features must be numbers, not {type_name}."
+    with pytest.warns(DataWarning, match=exactly(message)):
+        assert rw.from_frame(frame).feature_names == ["u"]
+    message = f"v: features must be numbers, but the column has type {type_name}."
     with pytest.raises(DataError, match=exactly(message)):
-        rw.from_frame(make(columns(v=["1", "2", "3"])))
-    assert rw.from_frame(make(columns(v=["1", "2", "3"])), features=["u"]).n_features == 1
+        rw.from_frame(frame, features=["u", "v"])
+    assert rw.from_frame(frame, features=["u"]).n_features == 1
+    assert rw.from_frame(frame, ignore=["v"]).n_features == 1
+
+
+@frames
+def test_the_index_of_a_pandas_frame_is_no_feature(make: Any) -> None:
+    for name in ("", "Unnamed: 0", "__index_level_0__"):
+        table = {name: [7, 8, 9], **columns()}
+        with pytest.warns(DataWarning, match=f"^{re.escape(repr(name))} is left out: it looks li"):
+            assert rw.from_frame(make(table)).feature_names == ["u"]
+        assert rw.from_frame(make(table), features=["u", name]).n_features == 2
+
+
+def test_the_index_of_a_pandas_frame_in_a_file(tmp_path: Path) -> None:
+    frame = pd.DataFrame({**columns(), "v": [1.0, 2.0, 3.0]})
+    frame.to_csv(tmp_path / "a.csv")
+    frame.index = [7, 1, 5]
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.rename_axis("row").to_parquet(tmp_path / "b.parquet")
+    indices = {"a.csv": "''", "a.parquet": "'__index_level_0__'", "b.parquet": "'row'"}
+    for name, index in indices.items():
+        with pytest.warns(DataWarning, match=f"{name}: {index} is left out: it looks like the ind"):
+            assert rw.read(tmp_path / name).feature_names == ["u", "v"]
+    frame.set_index("qid").to_parquet(tmp_path / "c.parquet")
+    assert rw.read(tmp_path / "c.parquet").feature_names == ["u", "v"]
 
 
 @frames

@@ -14,6 +14,9 @@ from rankwright.data.hashing import combine, mix
 from rankwright.online import PAMIR
 from tests.reference import online as reference
 
+# Many data here are odd on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
+
 Floats = Any
 
 

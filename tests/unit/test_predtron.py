@@ -34,6 +34,9 @@ from rankwright.problems import (
     surrogate,
 )
 
+# Many data here are odd on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
+
 BAD: Any = "best"
 X2 = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 
@@ -116,7 +119,7 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         (PredtronOrdinal(mode="auto"), [0, 1, 1], "mode must be one of augmented, predicted"),
         (PredtronOrdinal(norm=BAD), [0, 1, 1], "norm must be one of l2, l1, group, trace"),
         (PredtronOrdinal(variant=BAD), [0, 1, 1], "variant must be one of last"),
-        (PredtronOrdinal(eta=0.0), [0, 1, 1], "eta must be a positive number, but is 0.0"),
+        (PredtronOrdinal(eta=0.0), [0, 1, 1], "eta must be a positive number or None, but is 0.0"),
         (PredtronOrdinal(radius=np.inf), [0, 1, 1], "radius must be a positive number"),
         (PredtronOrdinal(kernel="rbf", norm="l1"), [0, 1, 1], "a kernel needs norm='l2'"),
         (PredtronOrdinal(kernel="rbf", variant="voted"), [0, 1, 1], "use kernel=None"),
@@ -260,7 +263,7 @@ def cut(name: str) -> Any:
             lambda h, _: h["params"].update(norm="l9"),
             "norm must be one of l2, l1, group, trace, but is",
         ),
-        (lambda h, _: h["params"].update(fit_intercept=2), "fit_intercept must be true or false"),
+        (lambda h, _: h["params"].update(fit_intercept=2), "fit_intercept must be True or False"),
         (lambda h, _: h["params"].update(loss=[1.0]), "loss must have a cost for each"),
         (lambda h, _: h["fitted"].update(n_rounds_=-3), "n_rounds_ must be an integer >= 0"),
     ],

@@ -14,6 +14,9 @@ from rankwright.linear import DominationRank, TopicRankers
 from rankwright.linear.topics import _combinations, _left_out
 from rankwright.metrics import AP
 
+# Many data here are odd on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
+
 Floats = Any
 
 
@@ -162,7 +165,7 @@ def test_what_a_file_may_not_say(name: str, value: Any, line: str) -> None:
     ("parameters", "line"),
     [
         ({"select_by": "f1"}, "select_by must be 'ap' or 'loss', but is 'f1'."),
-        ({"valid_share": 0.0}, "valid_share must lie between 0 and 1, but is 0.0."),
+        ({"valid_share": 0.0}, "valid_share must be a number between 0 and 1, but is 0.0."),
         ({"n_tuned": 0}, "n_tuned must be a positive integer or None, but is 0."),
         ({"params": {"depth": 3}}, "DominationRank has no parameter 'depth'."),
         ({"grid": {"depth": [3]}}, "DominationRank has no parameter 'depth'."),

@@ -28,6 +28,7 @@ from rankwright.cli import (
     train,
     tune,
 )
+from rankwright.cli.columns import with_columns
 from rankwright.cli.standard import drop_output, standard_streams
 
 app = typer.Typer(
@@ -64,7 +65,7 @@ for command in (
     simulate.simulate,
     noise_study.noise_study,
 ):
-    app.command()(command)
+    app.command()(with_columns(command))
 app.add_typer(datasets.app, name="datasets")
 app.command()(reproduce.reproduce)
 

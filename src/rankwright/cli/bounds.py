@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
     Json,
-    Label,
-    Qid,
     doing,
     print_table,
     read_like_model,
 )
 
 if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
     from rankwright.losses import Loss
     from rankwright.theory import Certificate, Generalization
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 def bounds(
     model: Annotated[str, typer.Argument(help="The model file (*.rw).")],
     data: DataFile,
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
@@ -41,7 +40,7 @@ def bounds(
     from rankwright.theory import certificate
 
     ranker = load(model)
-    dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
+    dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs)
     loss = ranker.loss_for(dataset.y)
     if loss is None or ranker.weights() is None:
         raise DataError(

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.evaluate import Metrics
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import (
+    AllowOverlap,
     Json,
-    Label,
     Processes,
-    Qid,
     SpreadsheetSafe,
     doing,
     plain_warnings,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankwright.comparison import Event
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.result import Comparison
+    from rankwright.data.columns import Columns
     from rankwright.evaluation.folds import Fold
 
 _REPORT = "report.html"
@@ -72,8 +73,8 @@ def compare(
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
     ] = "comparison",
-    label: Label = "label",
-    qid: Qid = "qid",
+    allow_overlap: AllowOverlap = False,
+    columns: Columns = TABLE,
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -95,7 +96,7 @@ def compare(
         parse(name)  # before the long reading
     check_writable_folder(out)
     entries = read_entries(models)
-    reader = partial(_read_with_ids, label=label, qid=qid, jobs=jobs)
+    reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     parts = _read_folds(data, test, valid, folds, seed, reader)
     with plain_warnings(), _show_models(entries, parts, trials) as callback:
         result = run(
@@ -106,6 +107,7 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
             folder=out,
+            allow_overlap=allow_overlap,
             callback=callback,
         )
     for what in noise or []:
@@ -157,8 +159,8 @@ def _study_noise(
     draw_study(study, Path(out) / f"noise-{noise.value}.svg")
 
 
-def _read_with_ids(path: Any, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Any:
-    return read_dataset(str(path), label=label, qid=qid, jobs=jobs, doc_ids=True, **letor)
+def _read_with_ids(path: Any, *, columns: Columns, jobs: int | None, **letor: Any) -> Any:
+    return read_dataset(str(path), columns=columns, jobs=jobs, doc_ids=True, **letor)
 
 
 def _read_folds(

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
-    Label,
-    Qid,
     SpreadsheetSafe,
     doing,
     read_dataset,
 )
 
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
+
 
 def convert(
     data: DataFile,
     out: Annotated[str, typer.Argument(help="The file to write; its name tells the format.")],
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     doc_ids: Annotated[
         bool, typer.Option("--doc-ids", help="Keep document ids (LETOR comments).")
     ] = False,
@@ -33,6 +35,7 @@ def convert(
 ) -> None:
     """Convert between LETOR text, Parquet and CSV; rows keep their order."""
     from rankwright.data.files import suffix
+    from rankwright.data.frames import SUFFIXES
     from rankwright.data.reading import write
     from rankwright.data.writing import check_writable
 
@@ -40,15 +43,14 @@ def convert(
         raise ValueError(f"--spreadsheet-safe is for *.csv, but OUT is {out!r}.")
     check_writable(out)
     dtype = "float64" if double else "float32"
-    doc_id_column = "doc_id" if doc_ids else None
+    if doc_ids and columns.doc_id is None and suffix(data) in SUFFIXES:
+        columns = replace(columns, doc_id="doc_id")
     dataset = read_dataset(
         data,
-        label=label,
-        qid=qid,
+        columns=columns,
         jobs=jobs,
         dtype=dtype,
         doc_ids=doc_ids,
-        doc_id_column=doc_id_column,
     )
     with doing(f"Writing {out}"):
         write(dataset, out, spreadsheet_safe=spreadsheet_safe)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
     Json,
-    Label,
-    Qid,
     doing,
     print_table,
     read_dataset,
 )
+
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
 
 Metrics = Annotated[
     list[str] | None,
@@ -37,8 +39,7 @@ def evaluate(
     per_query: Annotated[
         str | None, typer.Option(help="Write values by query (.tsv or .json).")
     ] = None,
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     as_json: Json = False,
     jobs: Jobs = None,
@@ -58,7 +59,7 @@ def evaluate(
         check_writable(per_query)
     if data == scores == "-":
         raise DataError("data and scores cannot both come from standard input.")
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    dataset = read_dataset(data, columns=columns, jobs=jobs)
     values = read_scores(scores, dataset)
     with doing("Measuring"):
         result = measure(values, dataset, names, random_state=seed, n_jobs=jobs)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwright.cli.terminal import DataFile, Jobs, Json, Label, Qid, doing, read_dataset
+from rankwright.cli.columns import TABLE
+from rankwright.cli.terminal import DataFile, Jobs, Json, doing, read_dataset
+
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
 
 
 def info(
     data: DataFile,
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if there is a warning.")
     ] = False,
@@ -21,7 +24,7 @@ def info(
     jobs: Jobs = None,
 ) -> None:
     """Say what is in a file, and flag likely problems."""
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    dataset = read_dataset(data, columns=columns, jobs=jobs)
     with doing("Examining"):
         report = dataset.describe()
     if as_json:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.simulate import Noise
 from rankwright.cli.terminal import (
     DataFile,
     Json,
-    Label,
     Processes,
-    Qid,
     plain_warnings,
     print_table,
     read_dataset,
@@ -27,6 +26,7 @@ from rankwright.progress import display
 if TYPE_CHECKING:
     from rankwright.comparison import Entry, Fit, NoiseStudy
     from rankwright.data import Dataset
+    from rankwright.data.columns import Columns
 
 
 def noise_study(
@@ -49,8 +49,7 @@ def noise_study(
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for tables and the plot.")
     ] = "noise-study",
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
@@ -66,7 +65,7 @@ def noise_study(
     entries = read_entries(models or [",".join(DEFAULT_MODELS)])
     swept = None if levels is None else _levels(levels)
     check_writable_folder(out)
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    dataset = read_dataset(data, columns=columns, jobs=jobs)
     folder = Path(out)
     make_folder(folder)
     study = study_noise(

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
     Json,
-    Label,
     Params,
-    Qid,
     doing,
     print_table,
     read_dataset,
+    read_like_data,
 )
 from rankwright.cli.train import parse_params
 from rankwright.models import make_model
+
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
 
 
 def path(
@@ -36,8 +39,7 @@ def path(
     metric: Annotated[str, typer.Option(help="What to measure.")] = "ndcg@10",
     n_alphas: Annotated[int, typer.Option(help="Number of penalty weights.")] = 20,
     param: Params = None,
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
@@ -58,12 +60,11 @@ def path(
         check_writable(out)
     if n_alphas < 1:
         raise ValueError(f"--n-alphas must be a positive integer, but is {n_alphas}.")
-    train: Any = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    train: Any = read_dataset(data, columns=columns, jobs=jobs)
     if valid is None:
         train, held_out = train.split((0.7, 0.3))
     else:
-        width = train.n_features
-        held_out = read_dataset(valid, label=label, qid=qid, jobs=jobs, n_features=width)
+        held_out = read_like_data(valid, data, train, columns=columns, jobs=jobs)
     with doing("Fitting"):
         points = ranker.path(
             train.X, train.y, train.qid, n_alphas=n_alphas, valid=held_out, metric=quality
@@ -78,7 +79,7 @@ def path(
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    columns = ["alpha", "features", "loss", "validation loss", metric]
+    heads = ["alpha", "features", "loss", "validation loss", metric]
     forms = ("{:.3g}", "{}", "{:.4f}", "{:.4f}", "{:.4f}")
     cells = [[f.format(v) for f, v in zip(forms, row.values(), strict=True)] for row in rows]
-    print_table(columns, cells)
+    print_table(heads, cells)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwright.cli.terminal import DataFile, Jobs, Label, Qid, doing, read_like_model
+from rankwright.cli.columns import TABLE
+from rankwright.cli.terminal import DataFile, Jobs, doing, read_like_model
+
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
 
 
 def predict(
@@ -15,8 +19,7 @@ def predict(
     out: Annotated[
         str, typer.Option("--out", "-o", help="Where to write; - is standard output.")
     ] = "-",
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     jobs: Jobs = None,
 ) -> None:
     """Write one score per line, in the order of the data."""
@@ -26,7 +29,7 @@ def predict(
 
     check_writable(out)
     ranker = load(model)
-    dataset = read_like_model(data, model, ranker, label=label, qid=qid, jobs=jobs)
+    dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs)
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)
     write_scores(scores, dataset, out)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwright.cli.terminal import DataFile, Jobs, Label, Qid, doing, read_dataset
+from rankwright.cli.columns import TABLE
+from rankwright.cli.terminal import DataFile, Jobs, doing, read_dataset
 
 if TYPE_CHECKING:
     from rankwright.data import ClickLog, Dataset
+    from rankwright.data.columns import Columns
 
 
 class Noise(StrEnum):
@@ -70,8 +72,7 @@ def simulate(
         str | None, typer.Option(help="Clicks: also write everything that was shown (.tsv).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     jobs: Jobs = None,
 ) -> None:
     """Corrupt labels, add documents, or replace labels by simulated clicks."""
@@ -91,7 +92,7 @@ def simulate(
     for path in (out, log):
         if path is not None:
             check_writable(path)
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    dataset = read_dataset(data, columns=columns, jobs=jobs)
     with doing("Simulating"):
         if noise is Noise.labels:
             chances = label_noise_up_to(float(dataset.y.max())) if numbers is None else numbers

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,13 +14,12 @@ import typer
 if TYPE_CHECKING:
     from rankwright.comparison.entries import Entry
     from rankwright.data import Dataset
+    from rankwright.data.columns import Columns
 
 DataFile = Annotated[
     str,
     typer.Argument(help="LETOR text, .parquet or .csv (.gz, .zst allowed); - is standard input."),
 ]
-Label = Annotated[str, typer.Option(help="Label column of .parquet and .csv files.")]
-Qid = Annotated[str, typer.Option(help="Query id column of .parquet and .csv files.")]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", help="NAME=VALUE: a parameter of the model; repeatable."),
@@ -31,6 +31,10 @@ SpreadsheetSafe = Annotated[
         "--spreadsheet-safe",
         help="CSV: an apostrophe before texts that a spreadsheet would run as formulas.",
     ),
+]
+AllowOverlap = Annotated[
+    bool,
+    typer.Option("--allow-overlap", help="Let validation and test queries be training queries."),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
 Processes = Annotated[
@@ -69,35 +73,40 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def read_dataset(path: str, *, label: str, qid: str, jobs: int | None, **letor: Any) -> Dataset:
+def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any) -> Dataset:
     """Read a file of any format, passing on the options that its format has."""
     from rankwright.data.files import suffix
-    from rankwright.data.frames import SUFFIXES
+    from rankwright.data.frames import SUFFIXES, read_columns
     from rankwright.data.reading import read
 
+    is_table = suffix(path) in SUFFIXES
+    for name in ("features", "ignore", "doc_id"):
+        if getattr(columns, name) and not is_table:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} is for tables, but {path} is LETOR text.")
     with doing(f"Reading {path}"):
-        if suffix(path) in SUFFIXES:
-            doc_id = letor.get("doc_id_column")
-            return read(path, label=label, qid=qid, doc_id=doc_id)
-        letor.pop("doc_id_column", None)
-        return read(path, n_jobs=jobs, **letor)
+        return read_columns(path, columns) if is_table else read(path, n_jobs=jobs, **letor)
 
 
 def read_like_model(
-    path: str, model_path: str, model: Any, *, label: str, qid: str, jobs: int | None
+    path: str, model_path: str, model: Any, *, columns: Columns, jobs: int | None
 ) -> Dataset:
     """Read a file whose documents must have the features of a fitted model."""
-    from rankwright.exceptions import DataError
+    dataset = read_dataset(path, columns=columns, jobs=jobs)
+    with doing("Finding features"):
+        aligned: Dataset = model.align(dataset, path=path, name=model_path)
+    return aligned
 
-    width = model.n_features_in_
-    dataset = read_dataset(path, label=label, qid=qid, jobs=jobs, n_features=width)
-    if dataset.n_features != width:
-        raise DataError(
-            f"must have the {width} features that {model_path} was trained on, but has "
-            f"{dataset.n_features}.",
-            path=path,
-        )
-    return dataset
+
+def read_like_data(
+    path: str, data_path: str, data: Dataset, *, columns: Columns, jobs: int | None
+) -> Dataset:
+    """Read a file whose documents must have the features of another file."""
+    from rankwright.evaluation.folds import read_like
+
+    reader = partial(read_dataset, columns=columns, jobs=jobs)
+    with doing("Finding features"):
+        return read_like(data, data_path, path, reader)
 
 
 def read_entries(models: list[str] | None) -> list[Entry]:

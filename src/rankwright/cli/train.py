@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import math
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.progress import Interrupt, fit_progress, interruptible
 from rankwright.cli.terminal import (
+    AllowOverlap,
     DataFile,
     Jobs,
     Json,
-    Label,
     Params,
-    Qid,
     doing,
     print_table,
     read_dataset,
+    read_like_data,
 )
 from rankwright.models import MODELS, make_model
+
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
 
 Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")]
 LossName = Annotated[str | None, typer.Option(help="xendcg, listnet, domination, slam, ...")]
@@ -66,12 +70,13 @@ def train(
     stream: Stream = False,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
-    label: Label = "label",
-    qid: Qid = "qid",
+    allow_overlap: AllowOverlap = False,
+    columns: Columns = TABLE,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
     """Train a ranker and write it to a file."""
+    from rankwright.evaluation.overlap import check_apart
     from rankwright.persistence import check_model_path, save
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
@@ -98,11 +103,12 @@ def train(
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    dataset = read_dataset(data, columns=columns, jobs=jobs)
     others = {}
     if valid is not None:
-        width = dataset.n_features
-        others["valid"] = read_dataset(valid, label=label, qid=qid, jobs=jobs, n_features=width)
+        others["valid"] = read_like_data(valid, data, dataset, columns=columns, jobs=jobs)
+        if not allow_overlap:
+            check_apart(dataset, others["valid"], f"the queries of {data} and {valid}")
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)

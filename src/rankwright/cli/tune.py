@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.columns import TABLE
 from rankwright.cli.terminal import (
     DataFile,
     Json,
-    Label,
     Params,
     Processes,
-    Qid,
     plain_warnings,
     print_table,
     read_dataset,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.space import Space
     from rankwright.comparison.tune import Study, Trial
+    from rankwright.data.columns import Columns
 
 
 Searched = Annotated[
@@ -66,8 +66,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
     out: Out = None,
-    label: Label = "label",
-    qid: Qid = "qid",
+    columns: Columns = TABLE,
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
@@ -87,7 +86,7 @@ def tune(
         check_writable(study)
     if out is not None:
         check_model_path(out)
-    dataset = read_dataset(data, label=label, qid=qid, jobs=jobs)
+    dataset = read_dataset(data, columns=columns, jobs=jobs)
     with plain_warnings(), _show_trials(trials, metric, list(space)) as show:
         result = run(
             entry.estimator,

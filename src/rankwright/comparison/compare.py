@@ -31,6 +31,7 @@ from rankwright.data.validation import check_count
 from rankwright.data.writing import make_folder, remove_leftovers
 from rankwright.evaluation.folds import Fold, split
 from rankwright.evaluation.measure import DEFAULT_METRICS
+from rankwright.evaluation.overlap import check_overlap
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric, per_query_of_all
 from rankwright.metrics.parsing import parse
@@ -53,6 +54,7 @@ def compare(
     n_jobs: int | None = 1,
     executor: Executor | None = None,
     folder: PathLike | None = None,
+    allow_overlap: bool = False,
     callback: Callable[[Event], None] | None = None,
 ) -> Comparison:
     """Fit rankers on the same queries, and tell which is best and whether the difference is real.
@@ -81,6 +83,8 @@ def compare(
     folder : str or path-like, optional
         Where to keep what is finished. Called again with the same folder, models and data, only
         what is missing is done.
+    allow_overlap : bool, default False
+        Whether the parts of a fold may have queries in common, by their ids or by their documents.
     callback : callable, optional
         Called with an :class:`Event` whenever something is finished, and kept if there is a folder;
         never twice at a time.
@@ -111,6 +115,8 @@ def compare(
     check_count("n_trials", n_trials)
     folds = _as_folds(data, test, valid, random_state)
     _check_metrics(names, folds)
+    if not allow_overlap:
+        check_overlap(folds)
     with _place(folder) as place:
         jobs = [
             _fold_job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankwright.adapters import check_estimator
 from rankwright.comparison.keys import described
 from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
@@ -28,8 +29,11 @@ class Entry:
     name : str
         Its name in tables and files: letters, digits and ``. _ + -``.
     estimator : object
-        What is cloned and fitted: ``fit(X, y, qid)``, ``predict(X)``, ``get_params`` and
-        ``set_params``. Its own parameters are the first trial.
+        What is cloned and fitted: ``fit(X, y)``, ``predict(X)``, ``get_params`` and
+        ``set_params``, as any estimator of scikit-learn has them. Which documents belong to which
+        query is passed by name if ``fit`` has an argument ``qid`` (or ``group``, as LightGBM's, or
+        ``group_id``, as CatBoost's); of a pipeline, to its last step. Its own parameters are the
+        first trial.
     space : mapping of str to Choice or Range
         Parameters to search; with none there is one trial.
     family : str
@@ -50,6 +54,7 @@ class Entry:
             raise ValueError(
                 f"a model's name must have letters, digits and . _ + - only, but is {self.name!r}."
             )
+        check_estimator(self.estimator, self.name, searched=bool(self.space))
         known = self.estimator.get_params()
         for name in self.space:
             if name not in known:

@@ -119,12 +119,11 @@ def _fit_on_fold(model: Any, fold: Fold, scale: bool) -> None:
     if scale:
         deviations = standard_deviations(train.X)
         train, valid = (
-            Dataset.from_checked(divided(part.X, deviations), part.y, part.qid)
+            Dataset.from_checked(divided(part.X, deviations), part.y, part.qid, part.feature_names)
             for part in (train, valid)
         )
     asked = as_model(model)
-    watched = {"valid": valid} if asked.takes_valid() else {}
-    model.fit(train.X, train.y, train.qid, **watched)
+    asked.fit_dataset(train, valid=valid if asked.takes_valid() else None)
     if scale:
         asked.unscale(deviations)
 

@@ -16,7 +16,7 @@ from rankwright.data.texts import pack, unpack
 
 
 def fingerprint(*datasets: Dataset) -> str:
-    """Return a hash of features, labels and query ids of one data set, or of several in turn.
+    """Return a hash of features with their names, labels and query ids of one data set or several.
 
     Examples
     --------
@@ -50,11 +50,14 @@ def map_arrays(folder: Path, name: str) -> Dataset:
         shape = tuple(arrays["shape"].tolist())
         X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         X = as_csr(X, f"{name}.X")
-    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays))
+    names = unpack("names", arrays).tolist() if "names_ends" in arrays else None
+    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), names)
 
 
 def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     labels = {"y": dataset.y, **pack("qid", dataset.qid)}
+    if dataset.feature_names is not None:
+        labels |= pack("names", np.array(dataset.feature_names, dtype=object))
     if not dataset.is_sparse:
         return {"X": dataset.X, **labels}
     X = dataset.X

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from rankwright.data.alignment import Features, columns_for, take_columns
 from rankwright.data.doctor import Description, describe
 from rankwright.data.groups import Ints, gather
 from rankwright.data.splits import fold_queries, split_queries
@@ -23,6 +25,7 @@ from rankwright.data.validation import (
     check_y,
     require_rows,
 )
+from rankwright.exceptions import DataError
 
 
 class Dataset:
@@ -56,6 +59,8 @@ class Dataset:
         Row ranges of the queries.
     order : ndarray of shape (n_docs,)
         Input row of each row.
+    open_ended : bool
+        Whether there may be more features, all 0: LETOR files do not tell how many there are.
 
     Examples
     --------
@@ -114,6 +119,7 @@ class Dataset:
         doc_ids: NDArray[Any] | None,
     ) -> None:
         order, self.groups = gather(qid)
+        self.open_ended = False
         self.feature_names = feature_names
         self.gathered = order is not None
         if order is None:
@@ -144,6 +150,29 @@ class Dataset:
         """Whether ``X`` is a CSR array."""
         return bool(sp.issparse(self.X))
 
+    @property
+    def features(self) -> Features:
+        """How many features there are, and their names."""
+        return Features(self.n_features, self.feature_names, open_ended=self.open_ended)
+
+    def aligned(self, wanted: Features, path: str | None = None) -> Dataset:
+        """Return the same documents with other features: those that are wanted, in their order.
+
+        See :mod:`rankwright.data.alignment` for how columns are found. ``path`` is the file, for
+        messages.
+        """
+        given = replace(self.features, owner=path or "the data")
+        try:
+            columns = columns_for(wanted, given)
+        except DataError as error:
+            raise DataError(error.message, path=path) from None
+        if columns is None and wanted.names in (None, self.feature_names):
+            return self
+        other = copy.copy(self)
+        other.X = take_columns(self.X, columns)
+        other.feature_names = None if wanted.names is None else list(wanted.names)
+        return other
+
     def restore(self, values: ArrayLike) -> NDArray[Any]:
         """Return values, one per gathered row, in the order of the input rows."""
         given = np.asarray(values)
@@ -168,9 +197,11 @@ class Dataset:
         rows = self.groups.rows_of(chosen.astype(np.int64, copy=False))
         require_rows(len(rows))
         docs = None if self.doc_ids is None else self.doc_ids[rows]
-        return Dataset.from_checked(
+        part = Dataset.from_checked(
             self.X[rows], self.y[rows], self.qid[rows], self.feature_names, docs
         )
+        part.open_ended = self.open_ended
+        return part
 
     def with_labels(self, y: ArrayLike) -> Dataset:
         """Return the same documents, in the same order, with other labels.

@@ -1,4 +1,4 @@
-"""What features are called where nobody named them."""
+"""What features are called where nobody named them, and lists of names in messages."""
 
 from __future__ import annotations
 
@@ -23,3 +23,13 @@ def all_feature_names(names: Sequence[str] | None, n_features: int) -> list[str]
     ['feature 1', 'feature 2', 'feature 3']
     """
     return [feature_name(names, column) for column in range(n_features)]
+
+
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Return names as a message lists them; of many, the first.
+
+    >>> listed(["a", "b"]), listed([1, 2, 3], most=2)
+    ("'a', 'b'", '1, 2 and 1 more')
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

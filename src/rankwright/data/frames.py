@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwright.data.columns import DOC_ID, Columns
 from rankwright.data.dataset import Dataset
+from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, open_binary, suffix
 from rankwright.data.foreign import plain
 from rankwright.data.spreadsheets import as_cell
@@ -27,7 +29,6 @@ from rankwright.exceptions import DataError
 from rankwright.extras import load_extra
 
 SUFFIXES = (".parquet", ".csv")
-_DOC_ID = "doc_id"
 
 
 def from_frame(
@@ -37,6 +38,7 @@ def from_frame(
     qid: str | None = "qid",
     doc_id: str | None = None,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     allow_nan: bool = False,
     path: str | None = None,
 ) -> Dataset:
@@ -50,7 +52,10 @@ def from_frame(
         Columns with labels, query ids and document ids. ``qid=None`` means one query;
         ``doc_id=None`` takes a column ``doc_id`` if there is one.
     features : sequence of str, optional
-        Feature columns; by default all others.
+        Feature columns; by default all others that are numbers. A warning names the texts that are
+        left out, and columns that look like the index of a pandas frame.
+    ignore : sequence of str
+        Columns to leave out without a word.
     allow_nan : bool, default False
         Accept missing, NaN and infinite features.
     path : str, optional
@@ -64,25 +69,28 @@ def from_frame(
     >>> ds, ds.feature_names
     (Dataset(2 documents, 1 query, 2 features, dense float64), ['bm25', 'clicks'])
     """
+    wanted = Columns(label, qid, doc_id, features, ignore)
+    return _from_frame(frame, wanted, allow_nan=allow_nan, path=path)
+
+
+def _from_frame(
+    frame: Any,
+    wanted: Columns,
+    *,
+    index: Sequence[str] = (),
+    allow_nan: bool = False,
+    path: str | None = None,
+) -> Dataset:
+    """Make a data set of a frame; ``index`` are columns that were its index."""
     nw = _import("narwhals")
     try:
         table = nw.from_native(plain(frame, "frame"), eager_only=True)
     except ValueError as error:
         raise DataError(f"cannot be used: {_one_line(error)}.", path=path) from None
-    columns = list(table.columns)
-    if doc_id is None and _DOC_ID in columns and _DOC_ID not in (features or ()):
-        doc_id = _DOC_ID
-    for column in (label, qid, doc_id, *(features or ())):
-        if column is not None and column not in columns:
-            raise DataError(
-                f"there must be a column {column!r}, but there are only {_listed(columns)}.",
-                path=path,
-                field=column,
-            )
-    special = {label, qid, doc_id}
-    names = [c for c in columns if c not in special] if features is None else list(features)
+    wanted = wanted.found(list(table.columns), path)
     n_rows = len(table)
     require_rows(n_rows, path)
+    names = wanted.choose(_kinds(table), index, path)
     X = _matrix(table, names, path)
 
     def values(column: str) -> Any:
@@ -95,12 +103,12 @@ def from_frame(
 
     try:
         matrix = check_X(X, allow_nan=allow_nan)
-        y = check_y(values(label), n_rows)
+        y = check_y(values(str(wanted.label)), n_rows)
         ids = np.zeros(n_rows, dtype=np.int64)
-        if qid is not None:
-            ids = check_qid(values(qid), n_rows)
+        if wanted.qid is not None:
+            ids = check_qid(values(wanted.qid), n_rows)
         feature_names = check_names(names, len(names))
-        docs = None if doc_id is None else check_doc_ids(values(doc_id), n_rows)
+        docs = None if wanted.doc_id is None else check_doc_ids(values(wanted.doc_id), n_rows)
     except DataError:
         raise
     except (TypeError, ValueError) as error:
@@ -115,9 +123,15 @@ def read_frame(
     qid: str | None = "qid",
     doc_id: str | None = None,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     allow_nan: bool = False,
 ) -> Dataset:
     """Read a ``.parquet`` or ``.csv`` (also ``.csv.gz``) file; see :func:`from_frame`."""
+    return read_columns(path, Columns(label, qid, doc_id, features, ignore), allow_nan=allow_nan)
+
+
+def read_columns(path: PathLike, wanted: Columns, *, allow_nan: bool = False) -> Dataset:
+    """Do what :func:`read_frame` does, with columns that are told by one object."""
     arrow, kind = _import("pyarrow"), suffix(path)
     if kind == ".parquet":
         load = _import("pyarrow.parquet").read_table
@@ -125,7 +139,7 @@ def read_frame(
         # Ids as text: 001 and 1 are two queries.
         csv, texts = (
             _import("pyarrow.csv"),
-            {c: arrow.string() for c in (qid, doc_id or _DOC_ID) if c},
+            {c: arrow.string() for c in (wanted.qid, wanted.doc_id or DOC_ID) if c},
         )
         options = csv.ConvertOptions(column_types=texts, strings_can_be_null=True)
         load = partial(csv.read_csv, convert_options=options)
@@ -138,17 +152,20 @@ def read_frame(
             raise DataError(f"is not a readable {kind[1:]} file: {reason}.", path=path) from None
         except UnicodeDecodeError:
             raise DataError("names of columns must be UTF-8 text.", path=path) from None
-    if kind == ".csv" and qid is not None and names.count(qid) == 1:  # of two, from_frame tells
-        table = _plain_integers(table, qid)
-    return from_frame(
-        table,
-        label=label,
-        qid=qid,
-        doc_id=doc_id,
-        features=features,
-        allow_nan=allow_nan,
-        path=str(path),
+    if kind == ".csv" and wanted.qid is not None and names.count(wanted.qid) == 1:
+        table = _plain_integers(table, wanted.qid)  # of two, from_frame tells
+    return _from_frame(
+        table, wanted, index=_index_columns(table), allow_nan=allow_nan, path=str(path)
     )
+
+
+def _index_columns(table: Any) -> list[str]:
+    """Return the columns that pandas noted to be the index of a frame, in a Parquet file."""
+    try:
+        noted = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    except (ValueError, AttributeError, UnicodeDecodeError):  # what a stranger wrote there
+        return []
+    return [name for name in noted if isinstance(name, str)] if isinstance(noted, list) else []
 
 
 @contextmanager
@@ -186,7 +203,7 @@ def write_frame(
     *,
     label: str = "label",
     qid: str = "qid",
-    doc_id: str = _DOC_ID,
+    doc_id: str = DOC_ID,
     spreadsheet_safe: bool = False,
 ) -> None:
     """Write a data set as ``.parquet`` or ``.csv``, rows in the order of the input.
@@ -199,7 +216,7 @@ def write_frame(
     names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]
     taken = {label, qid, doc_id} & set(names)  # reading would take it for what it is called
     if taken:
-        raise DataError(f"features must not be named {_listed(sorted(taken))}.", path=path)
+        raise DataError(f"features must not be named {listed(sorted(taken))}.", path=path)
     columns: dict[str, Any] = {label: dataset.restore(dataset.y), qid: dataset.restore(dataset.qid)}
     if dataset.doc_ids is not None:
         columns[doc_id] = dataset.restore(dataset.doc_ids)
@@ -219,6 +236,17 @@ def _as_cells(column: Any) -> Any:
     return [as_cell(text) for text in column.tolist()] if column.dtype.kind in "UOT" else column
 
 
+def _kinds(table: Any) -> dict[str, str | None]:
+    """Return the columns, each with its type if that is no number and no truth value."""
+    words = {"String": "text", "Object": "objects", "Unknown": "no values"}
+    return {
+        name: None
+        if kind.is_numeric() or str(kind) == "Boolean"
+        else words.get(str(kind), str(kind))
+        for name, kind in table.schema.items()
+    }
+
+
 def _matrix(table: Any, names: list[str], path: str | None) -> Any:
     """Copy the columns into one matrix: float32 if all of them are, else float64."""
     columns = []
@@ -226,13 +254,6 @@ def _matrix(table: Any, names: list[str], path: str | None) -> Any:
         column = table.get_column(name)
         if str(column.dtype) == "Boolean":
             column = column.cast(_import("narwhals").Float64)
-        if not column.dtype.is_numeric():
-            raise DataError(
-                f"features must be numbers, but the column has type {column.dtype}. Drop it, or "
-                "name the features to use.",
-                path=path,
-                field=name,
-            )
         columns.append(column)
     single = bool(columns) and all(str(column.dtype) == "Float32" for column in columns)
     X = np.empty((len(table), len(names)), dtype=np.float32 if single else np.float64)
@@ -255,8 +276,3 @@ def _import(name: str) -> Any:
 def _one_line(error: Exception) -> str:
     """Return a foreign message on one line, without a full stop."""
     return " ".join(str(error).split()).rstrip(".")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

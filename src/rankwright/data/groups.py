@@ -105,6 +105,11 @@ class Groups:
         """Return the position of each row's query."""
         return np.repeat(np.arange(self.n_queries), self.sizes)
 
+    def has_preferences(self, y: NDArray[Any]) -> bool:
+        """Tell whether a query has rows with different labels."""
+        query = self.query_of_rows()
+        return bool(((y[1:] != y[:-1]) & (query[1:] == query[:-1])).any())
+
     def positions(self) -> Ints:
         """Return the position of each row within its query, from 0."""
         return np.arange(self.n_rows) - np.repeat(self.indptr[:-1], self.sizes)

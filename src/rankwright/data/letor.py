@@ -79,7 +79,9 @@ def read_letor(
         rows = read_rows(blocks, how)
     if not rows.has_qid:
         warn_without_qid(name)
-    return Dataset.from_checked(rows.X, rows.y, rows.qid, None, rows.doc_ids)
+    dataset = Dataset.from_checked(rows.X, rows.y, rows.qid, None, rows.doc_ids)
+    dataset.open_ended = True
+    return dataset
 
 
 def stream(

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rankwright.data.alignment import Features, columns_for, take_columns
 from rankwright.data.validation import Floats, check_names, check_X
 
 
@@ -122,10 +123,11 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
     ----------
     model : LinearRanker, BoostedRanker or another fitted model
         One that has weights (``coef_``) or tells what features add (``contributions``).
-    X : array-like or sparse matrix of shape (n_docs, n_features)
+    X : array-like, data frame or sparse matrix of shape (n_docs, n_features)
         Documents of one query.
     feature_names : sequence of str, optional
-        Names; those that the model was fitted with by default, else ``feature 1``, ...
+        Names of the columns, which are brought into the order of the model's if it knows names. By
+        default those of the data frame or of the model, else ``feature 1``, ...
 
     Examples
     --------
@@ -139,11 +141,20 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
       -0.1434  age (1 against 0)
     """
     from rankwright.estimator import as_model
+    from rankwright.inputs import align_frame, column_names
 
+    asked = as_model(model, np.shape(X)[1])
+    known, names = asked.features(), column_names(X)
+    if names is not None:
+        X = align_frame(X, names, known)
     matrix = check_X(X if sp.issparse(X) else np.asarray(X), allow_nan=True)
+    if names is None and feature_names is not None:
+        names = check_names(feature_names, int(matrix.shape[1]))
+        if known.names is not None:
+            given = Features(len(feature_names), names, "X")
+            matrix = take_columns(matrix, columns_for(known, given))
+    contributions, start = asked.contributions(matrix)
+    scores = np.asarray(model.predict(matrix), dtype=np.float64)
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
-    asked = as_model(model, dense.shape[1])
-    contributions, start = asked.contributions(X)
-    scores = np.asarray(model.predict(X), dtype=np.float64)
-    names = check_names(feature_names, dense.shape[1]) or asked.feature_names()
-    return Explanation(scores, np.asarray(contributions, dtype=np.float64), start, dense, names)
+    shown = names if known.names is None and names is not None else asked.feature_names()
+    return Explanation(scores, np.asarray(contributions, dtype=np.float64), start, dense, shown)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -54,18 +55,23 @@ class Fold:
         sparse = any(part.is_sparse for part in parts)
         stack = (lambda Xs: sp.csr_array(sp.vstack(Xs))) if sparse else np.concatenate
         X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
-        return Dataset.from_checked(X, y, join_ids(qids))
+        return Dataset.from_checked(X, y, join_ids(qids), self.train.feature_names)
 
     def check(self) -> Fold:
-        """Raise unless the parts have the same features and can be learned from and measured on."""
-        width = self.train.n_features
+        """Return the fold with the features of its training queries in all parts.
+
+        Raises unless all have them and can be learned from and measured on.
+        """
+        wanted = replace(self.train.features, owner=f"the training queries of {self.name}")
+        valid, test = (
+            part.aligned(wanted, f"the {name} queries of {self.name}")
+            for name, part in (("valid", self.valid), ("test", self.test))
+        )
+        return replace(self, valid=valid, test=test)._check_labels()
+
+    def _check_labels(self) -> Fold:
         for name, part in self.parts().items():
-            if part.n_features != width:
-                raise DataError(
-                    f"the {name} queries of {self.name} must have the {width} features of the "
-                    f"training queries, but have {part.n_features}."
-                )
-            if not _has_preferences(part):
+            if not part.groups.has_preferences(part.y):
                 labels = np.unique(part.y)
                 what = f"all labels are {labels[0]:g}" if len(labels) == 1 else "labels are equal"
                 raise DataError(
@@ -88,12 +94,6 @@ class Fold:
     def map(cls, name: str, folder: Path) -> Fold:
         """Return what :meth:`write` wrote, mapped into memory."""
         return cls(name, *(map_arrays(folder, part) for part in ("train", "valid", "test")))
-
-
-def _has_preferences(part: Dataset) -> bool:
-    starts = part.groups.indptr[:-1]
-    low, high = np.minimum.reduceat(part.y, starts), np.maximum.reduceat(part.y, starts)
-    return bool((low != high).any())
 
 
 # ---- ways to get folds ----
@@ -182,20 +182,8 @@ def read_folds(folder: PathLike, reader: Reader = read) -> list[Fold]:
 
 def read_like(train: Dataset, train_path: PathLike, path: PathLike, reader: Reader) -> Dataset:
     """Read a file whose documents must have the features of the training file."""
-    from rankwright.data.files import suffix
-    from rankwright.data.frames import SUFFIXES
-
-    dataset = reader(path)
-    if dataset.n_features < train.n_features and suffix(path) not in SUFFIXES:
-        # LETOR files do not tell their width; the last features may all be 0.
-        dataset = reader(path, n_features=train.n_features)
-    if dataset.n_features != train.n_features:
-        raise DataError(
-            f"must have the {train.n_features} features of {train_path}, but has "
-            f"{dataset.n_features}.",
-            path=path,
-        )
-    return dataset
+    wanted = replace(train.features, owner=os.fspath(train_path))
+    return reader(path).aligned(wanted, os.fspath(path))
 
 
 def _find(folder: Path, part: str) -> Path:

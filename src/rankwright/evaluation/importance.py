@@ -80,7 +80,8 @@ def permutation_importance(
     model : object with ``predict``
         A fitted model.
     dataset : Dataset
-        Documents with labels, best those that the model was not fitted on.
+        Documents with labels, best those that the model was not fitted on. The features of the
+        model are found by their names.
     metric : str or Metric, default "ndcg@10"
         What to measure.
     n_repeats : int, default 5
@@ -102,7 +103,8 @@ def permutation_importance(
 
     if n_repeats < 1:
         raise ValueError(f"n_repeats must be a positive integer, but is {n_repeats!r}.")
-    measure = parse(metric)
+    measure, asked = parse(metric), as_model(model, dataset.n_features)
+    dataset = asked.align(dataset)
     value = measure.mean(dataset.y, model.predict(dataset.X), dataset.groups)
     sign = 1.0 if measure.higher_is_better else -1.0
     drops = np.zeros((dataset.n_features, n_repeats))
@@ -116,7 +118,7 @@ def permutation_importance(
                 found = measure.mean(dataset.y, scores, dataset.groups)
                 drops[j, repeat] = sign * (value - found)
         changing.replaced(j, column)
-    names = dataset.feature_names or as_model(model, dataset.n_features).feature_names()
+    names = dataset.feature_names or asked.feature_names()
     return PermutationImportance(measure, value, drops, list(names))
 
 

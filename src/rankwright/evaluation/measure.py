@@ -112,7 +112,8 @@ def evaluate(
     Parameters
     ----------
     model_or_scores : object with ``predict(X)``, or array-like of shape (n_docs,)
-        A ranker, or scores in the order of the data set's rows.
+        A ranker, whose features are found by their names; or scores in the order of the data
+        set's rows.
     dataset : Dataset
         Features, labels and queries.
     metrics : str or Metric, or sequence of them
@@ -135,10 +136,12 @@ def evaluate(
     ndcg@10  0.4613  [0.4195, 0.5020]  50 queries
     map      0.7190  [0.6866, 0.7489]  50 queries
     """
+    from rankwright.estimator import as_model
+
     names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     parsed = [parse(metric) for metric in names]
     if hasattr(model_or_scores, "predict"):
-        scores = model_or_scores.predict(dataset.X)
+        scores = as_model(model_or_scores, dataset.n_features).predict_dataset(dataset)
     else:
         scores = model_or_scores
     values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)

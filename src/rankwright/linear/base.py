@@ -14,23 +14,21 @@ from numpy.typing import ArrayLike
 from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import (
-    SCORE_METRIC,
-    Ranker,
-    RankingData,
-    check_features,
-    check_fitted_array,
-    check_ranking_data,
-    finite_scores,
-    store_names,
-)
+from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array, finite_scores
 from rankwright.exceptions import ConvergenceWarning
+from rankwright.inputs import RankingData, check_features, check_ranking_data
 from rankwright.linear.scaling import scaled
 from rankwright.losses import Loss
 from rankwright.metrics import Metric
 from rankwright.penalties import ElasticNet
 from rankwright.solvers import Objective, Share, Solution
 from rankwright.solvers.solution import Callback
+
+_WHY_ZERO = (
+    "all weights are 0, where the objective is least. Lower alpha, or take another loss, such as "
+    "'xendcg'."
+)
+_NO_PREFERENCES = "no query has documents with different labels."
 
 
 @dataclass(frozen=True)
@@ -121,15 +119,17 @@ class LinearModel(Ranker):
     ) -> Self:
         """Learn from a data set; ``callback`` is called with the solver's progress.
 
-        The names of its features are kept as ``feature_names_``; ``valid`` is not looked at.
+        The names of its features are kept as ``feature_names_in_``; ``valid`` is not looked at.
         """
-        data = check_ranking_data(self, dataset.X, dataset.y, dataset.qid)
-        store_names(self, dataset)
+        data = check_ranking_data(self, dataset, dataset.y, dataset.qid)
         return self._fit(data, callback)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
+        self.check_params()
         objective, scale = self._objective(data, self._penalty(self.alpha))
         self._keep(self._minimize(objective, None, callback), scale)
+        taught = self._grouped(data).groups.has_preferences(data.y)
+        self.warn_if_it_ranks_nothing(_WHY_ZERO if taught else _NO_PREFERENCES)
         return self
 
     def _objective(self, data: RankingData, penalty: ElasticNet) -> tuple[Objective, Floats]:
@@ -206,6 +206,9 @@ class LinearModel(Ranker):
             The quality.
         """
         data = check_ranking_data(self, X, y, qid)
+        self.check_params()
+        if valid is not None:
+            valid = self.align(valid)
         objective, scale = self._objective(data, ElasticNet())
         if alphas is None:
             # Four decades: below a ten-thousandth the penalty holds next to nothing back.
@@ -250,7 +253,8 @@ class LinearModel(Ranker):
     # ---- files and scikit-learn ----
 
     def check_params(self) -> None:
-        """Raise for a penalty that cannot be."""
+        """Raise for parameters that cannot be."""
+        super().check_params()
         self._penalty(self.alpha)
 
     def check_state(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import combine, mix
 from rankwright.data.validation import Floats
-from rankwright.estimator import RankingData
+from rankwright.inputs import RankingData
 from rankwright.linear.base import LinearModel
 from rankwright.linear.formula import strongest_features
 from rankwright.losses import Domination

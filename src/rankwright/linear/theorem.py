@@ -36,6 +36,7 @@ def generalization_of(ranker: Any, dataset: Dataset) -> tuple[Generalization | N
         "R_X and B were read off DATA and the model instead of being fixed before the draw, so the "
         "numbers tell orders of magnitude."
     ]
+    dataset = ranker.align(dataset)
     X, coef = dataset.X, ranker.coef_
     if ranker.standardize:
         # Penalised was the length of the weights of X / scale.

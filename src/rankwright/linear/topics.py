@@ -15,17 +15,13 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import combine, mix
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_count
-from rankwright.estimator import (
-    Estimator,
-    check_features,
-    check_fitted_array,
-    check_rows,
-    finite_scores,
-)
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import Estimator, check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
+from rankwright.inputs import check_features, check_rows
 from rankwright.linear.domination_rank import DominationRank
 from rankwright.metrics import AP
+from rankwright.parameters import check_parameters
 from rankwright.threads import n_threads
 
 SelectBy: TypeAlias = Literal["ap", "loss"]
@@ -226,9 +222,10 @@ class TopicRankers(Estimator):
 
     def _fit_topic(self, X: Matrix, y: Floats, topic: int) -> tuple[Ints, Floats]:
         ranker = self._ranker(self.choices_[topic], topic)
-        # The same penalty for each relevant document, as when alpha was chosen.
-        ranker.set_params(alpha=ranker.alpha * _n_dominating(y))
-        coef = ranker.fit(X, y).coef_
+        # The same penalty for each relevant document, as when alpha was chosen. Of a path, since a
+        # topic without weights is nothing to warn of.
+        (point,) = ranker.path(X, y, alphas=[ranker.alpha * _n_dominating(y)])
+        coef = point.coef
         features = np.flatnonzero(coef)
         return features, coef[features]
 
@@ -251,9 +248,7 @@ class TopicRankers(Estimator):
         """Raise for parameters that cannot be."""
         if self.select_by not in ("ap", "loss"):
             raise ValueError(f"select_by must be 'ap' or 'loss', but is {self.select_by!r}.")
-        if not 0 < self.valid_share < 1:
-            raise ValueError(f"valid_share must lie between 0 and 1, but is {self.valid_share!r}.")
-        check_count("n_tuned", self.n_tuned, optional=True)
+        check_parameters(self)
         known = DominationRank().get_params()
         for name in [*(self.params or {}), *(self.grid or {})]:
             if name not in known:

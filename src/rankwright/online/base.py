@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats, check_count
-from rankwright.estimator import Estimator, Model, RankingData, check_ranking_data
+from rankwright.data.validation import Floats
+from rankwright.estimator import Estimator, Model
 from rankwright.exceptions import DataError
+from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.online.parameters import RoundParameters
 from rankwright.theory.guarantee import Guarantee
 
@@ -227,7 +228,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
-        check_count("n_epochs", self.n_epochs)
+        super().check_params()
 
     def _check_data(self, given: Given) -> Any:
         """Return what ``_begin`` and ``_prepare`` are given; raise for data that cannot be."""
@@ -301,14 +302,6 @@ class LearnerOfClasses(OnlineLearner):
 
     def _check_announced(self, classes: ArrayLike | None) -> None:
         """Raise if the first call must have classes, and has none."""
-
-
-def check_positive(learner: Any, *names: str) -> None:
-    """Raise unless these parameters are positive numbers or None."""
-    for name in names:
-        value = getattr(learner, name)
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, but is {value!r}.")
 
 
 def check_step(learner: Any) -> None:

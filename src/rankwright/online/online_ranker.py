@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -12,7 +11,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
-from rankwright.estimator import RankingData
+from rankwright.inputs import RankingData
 from rankwright.losses import Loss, from_name
 from rankwright.losses.own import as_loss
 from rankwright.online.base import Ledger, Rounds
@@ -83,8 +82,6 @@ class OnlineRanker(OnlineLinearRanker):
         """Raise for parameters that cannot be."""
         super().check_params()
         from_name(self.loss)
-        if not (math.isfinite(self.eta) and self.eta > 0):
-            raise ValueError(f"eta must be a positive number, but is {self.eta!r}.")
         if self.schedule not in _POWERS:
             raise ValueError(
                 f"schedule must be one of {', '.join(_POWERS)}, but is {self.schedule!r}."

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_rows, finite_scores
+from rankwright.estimator import finite_scores
 from rankwright.exceptions import DataError
+from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm

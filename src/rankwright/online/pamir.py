@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,8 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import Keys, combine
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, check_count
-from rankwright.estimator import RankingData
+from rankwright.data.validation import Floats
+from rankwright.inputs import RankingData
 from rankwright.online.base import Rounds
 from rankwright.online.means import Variant
 from rankwright.online.rankers import OnlineLinearRanker
@@ -85,13 +84,6 @@ class PAMIR(OnlineLinearRanker):
         self.variant = variant
         self.n_epochs = n_epochs
         self.random_state = random_state
-
-    def check_params(self) -> None:
-        """Raise for parameters that cannot be."""
-        super().check_params()
-        if not (math.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a positive number, but is {self.C!r}.")
-        check_count("n_triplets", self.n_triplets, optional=True)
 
     def _n_rounds(self, data: RankingData) -> int:
         return self.n_triplets or _TRIPLETS_PER_DOCUMENT * len(data.y)

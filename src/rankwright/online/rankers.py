@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import (
-    Ranker,
-    RankingData,
-    check_features,
-    check_fitted_array,
-    finite_scores,
-)
+from rankwright.estimator import Ranker, check_fitted_array, finite_scores
+from rankwright.inputs import RankingData, check_features
 from rankwright.online.base import OnlineLearner
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
 
@@ -27,6 +24,23 @@ class OnlineLinearRanker(WeightForm, OnlineLearner, Ranker):
     _names: ClassVar[Names] = Names("last_coef_", "coef_sum_", weights_if_last="coef_")
     variant: Variant = "last"
     coef_: Floats
+
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
+        """Learn from scratch, in ``n_epochs`` passes over the data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_docs, n_features)
+            Features.
+        y : array-like of shape (n_docs,)
+            Labels; larger is better.
+        qid : array-like of shape (n_docs,), optional
+            Query ids in any order; None is one query.
+        """
+        super().fit(X, y, qid)
+        if self.n_updates_ == 0:
+            self.warn_if_it_ranks_nothing("no query taught it anything. Are all labels equal?")
+        return self
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""

@@ -14,10 +14,10 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import RankingData, check_features
+from rankwright.inputs import RankingData, check_features
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
-from rankwright.online.base import Ledger, Rounds, check_positive, check_step
+from rankwright.online.base import Ledger, Rounds, check_step
 from rankwright.online.kernel import BLOCK, kernel_rounds, learn_by_kernel
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Variant
@@ -141,7 +141,6 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             raise ValueError(
                 f"update must be one of {', '.join(_UPDATES)}, but is {self.update!r}."
             )
-        check_positive(self, "eta", "radius", "max_docs", "v_max")
         if self.kernel is not None and self.variant == "voted":
             raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
 

@@ -15,7 +15,7 @@ from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
-from rankwright.online.base import Ledger, Rounds, check_positive
+from rankwright.online.base import Ledger, Rounds
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData, OrdinalLearner
@@ -82,7 +82,6 @@ class WidrowHoff(OrdinalLearner):
         """Raise for parameters that cannot be."""
         super().check_params()
         check_variant(self.variant, ("last", "averaged"))
-        check_positive(self, "eta")
 
     def _begin(self, data: OrdinalData, whole: bool) -> None:
         self.squared_radius_ = 0.0

@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats
-from rankwright.estimator import check_rows
 from rankwright.exceptions import DataError
+from rankwright.inputs import check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.learner import PredtronLearner

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
-from rankwright.estimator import check_rows
+from rankwright.inputs import check_rows
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.learner import PredtronLearner

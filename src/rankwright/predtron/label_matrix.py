@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats
-from rankwright.estimator import check_rows
 from rankwright.exceptions import DataError
+from rankwright.inputs import check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import PredtronData

@@ -12,9 +12,10 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_features, check_fitted_array, finite_scores
+from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
-from rankwright.online.base import Ledger, OnlineLearner, Rounds, check_positive, check_step
+from rankwright.inputs import check_features
+from rankwright.online.base import Ledger, OnlineLearner, Rounds, check_step
 from rankwright.online.kernel import Kernel, kernel_rounds, learn_by_kernel
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
@@ -90,7 +91,6 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         if self.norm not in NORMS:
             raise ValueError(f"norm must be one of {', '.join(NORMS)}, but is {self.norm!r}.")
         check_variant(self.variant)
-        check_positive(self, "eta", "radius", "smallest_loss")
         if self.kernel is not None:
             # Only lengths can be told by a kernel: the other norms look at single features.
             if self.norm != "l2":
@@ -335,7 +335,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             self._check_support(n_scores)
             return
         if type(self.fit_intercept) is not bool:
-            raise DataError("fit_intercept must be true or false.")
+            raise DataError("fit_intercept must be True or False.")
         self._check_weights((self.n_features_in_ + self.fit_intercept, n_scores))
         self._check_published(n_scores)
 

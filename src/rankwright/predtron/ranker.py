@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_fitted_array, check_ranking_data
+from rankwright.estimator import Ranker, check_fitted_array
+from rankwright.inputs import check_ranking_data
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.rankings import PredtronOfRankings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import (
-    Ranker,
-    RankingData,
-    check_features,
-    check_ranking_data,
-    known_loss,
-    store_names,
-)
+from rankwright.estimator import Ranker, known_loss
 from rankwright.exceptions import DataError
+from rankwright.inputs import RankingData, check_features, check_ranking_data
 from rankwright.losses import Loss
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
@@ -30,7 +25,7 @@ from rankwright.metrics.parsing import parse
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
 from rankwright.trees.objective import TreeObjective, choose_loss
-from rankwright.trees.parameters import check_params, lightgbm_params
+from rankwright.trees.parameters import check_more, lightgbm_params
 from rankwright.trees.weights import gathered_weights, row_weights
 
 if TYPE_CHECKING:
@@ -202,15 +197,9 @@ class BoostedRanker(Ranker):
     ) -> Self:
         """Learn from a data set; ``callback`` is called after each tree.
 
-        The names of its features are kept as ``feature_names_``.
+        The names of its features are kept as ``feature_names_in_``.
         """
-        try:
-            self.fit(dataset.X, dataset.y, dataset.qid, valid=valid, callback=callback)
-        except KeyboardInterrupt:  # what there is can be used
-            store_names(self, dataset)
-            raise
-        store_names(self, dataset)
-        return self
+        return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
     def _fit(
         self,
@@ -222,6 +211,7 @@ class BoostedRanker(Ranker):
     ) -> BoostedRanker:
         self.check_params()
         metric = parse(self.eval_metric)
+        valid = self._checked_valid(valid)
         watched = self._watched(valid, metric)
         if self.early_stopping_rounds is not None and valid is None:
             raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
@@ -258,6 +248,7 @@ class BoostedRanker(Ranker):
         if boosting.stop == "ctrl-c" and boosting.best_iteration == 0:
             raise KeyboardInterrupt
         self._keep(booster, boosting)
+        self.warn_if_it_ranks_nothing("no tree has a split. Lower min_child_samples.")
         if boosting.stop == "ctrl-c":  # what there is can be used, whoever pressed it
             self.stop_ = "interrupted"
             raise KeyboardInterrupt
@@ -265,20 +256,21 @@ class BoostedRanker(Ranker):
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be used; the command line asks before it reads data."""
-        check_params(self)
+        super().check_params()
+        check_more(self.lightgbm_params)
         parse(self.eval_metric)
         choose_loss(self.loss, self.newton, self.random_state)
 
-    def _watched(self, valid: Dataset | None, metric: Metric) -> Watched | None:
+    def _checked_valid(self, valid: Dataset | None) -> Dataset | None:
         if valid is None:
             return None
         if not isinstance(valid, Dataset):
             raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
-        if valid.n_features != self.n_features_in_:
-            raise ValueError(
-                f"valid must have the {self.n_features_in_} features of X, but has "
-                f"{valid.n_features}."
-            )
+        return valid.aligned(replace(self.features(), owner="X"), "valid")
+
+    def _watched(self, valid: Dataset | None, metric: Metric) -> Watched | None:
+        if valid is None:
+            return None
         if np.isnan(metric.per_query(valid.y, valid.y, valid.groups)).all():
             raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
         return Watched("valid", valid.y, valid.groups)

@@ -53,6 +53,12 @@ def _lightgbm() -> Any:
     return lightgbm
 
 
+def parameter_names() -> list[str]:
+    """Return the names of all of LightGBM's parameters, with their aliases."""
+    aliases: dict[str, list[str]] = _lightgbm().basic._ConfigAliases._get_all_param_aliases()
+    return sorted({name for names in aliases.items() for name in (names[0], *names[1])})
+
+
 def threads(n_jobs: int | None) -> int:
     """Return the number of threads for LightGBM; one in a forked process, with one warning."""
     global _warned

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, SupportsIndex
+from difflib import get_close_matches
+from typing import Any
 
-from rankwright.threads import n_threads
-from rankwright.trees.engine import QUIET, threads
+from rankwright.trees.engine import QUIET, parameter_names, threads
 
 # What LightGBM calls what BoostedRanker has a name for (with its other names), and what would break
 # a promise: trees that change later, leaves that are not constant, categories.
@@ -73,38 +72,8 @@ _REFUSED = {
 }
 
 
-def check_params(ranker: Any) -> None:
-    """Raise for parameters that cannot be used."""
-    for name, least in (
-        ("n_estimators", 1),
-        ("num_leaves", 2),
-        ("min_child_samples", 1),
-        ("max_bin", 2),
-        ("random_state", 0),
-        ("early_stopping_rounds", 1),
-    ):
-        value = getattr(ranker, name)
-        if value is None and name == "early_stopping_rounds":
-            continue
-        whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, but is {value!r}.")
-    rate = ranker.learning_rate
-    if not (_is_number(rate) and rate > 0):
-        raise ValueError(f"learning_rate must be a positive number, but is {rate!r}.")
-    for name in ("subsample", "colsample"):
-        value = getattr(ranker, name)
-        if not (_is_number(value) and 0 < value <= 1):
-            raise ValueError(f"{name} must be a number in (0, 1], but is {value!r}.")
-    _check_more(ranker.lightgbm_params)
-    n_threads(ranker.n_jobs)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _check_more(params: Any) -> None:
+def check_more(params: Any) -> None:
+    """Raise unless LightGBM knows these parameters, and they are not ours to set."""
     if params is None:
         return
     if not isinstance(params, Mapping):
@@ -114,6 +83,10 @@ def _check_more(params: Any) -> None:
             raise ValueError(f"lightgbm_params must not have {name!r}: use {_OURS[name]}.")
         if name in _REFUSED:
             raise ValueError(f"lightgbm_params must not have {name!r}: it is not supported.")
+        if name not in (known := parameter_names()):
+            near = get_close_matches(str(name), known, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"LightGBM has no parameter {name!r}.{hint}")
 
 
 def lightgbm_params(ranker: Any) -> dict[str, Any]:

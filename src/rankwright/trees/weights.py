@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import RankingData
+from rankwright.inputs import RankingData
 
 
 def gathered_weights(

@@ -1,0 +1,138 @@
+"""Columns in the order of other names: a table is read by its names, and never by position alone.
+
+Features without names are known by their numbers, from 1 on as in LETOR files; so are columns that
+are called ``f1``, ``feature 1`` or, as LightGBM does, ``Column_0``. Where one side has names and
+the other has numbers, nothing but the position is left, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rankwright.data.feature_names import feature_name, listed
+from rankwright.data.sparse import as_csr
+from rankwright.data.validation import Matrix
+from rankwright.exceptions import DataError, DataWarning
+
+_NUMBERED = re.compile(r"(f|feature |Column_)(0|[1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a model, a file or a data set.
+
+    Attributes
+    ----------
+    n : int
+        How many.
+    names : sequence of str, optional
+        Their names, if they have any.
+    owner : str
+        Whose they are, for messages.
+    open_ended : bool
+        Whether there may be more, which are all 0: a LETOR file does not tell its width.
+    """
+
+    n: int
+    names: Sequence[str] | None = None
+    owner: str = "the data"
+    open_ended: bool = False
+
+    def keys(self) -> list[int] | list[str]:
+        """Return what columns are recognised by: numbers from 1 on, or names."""
+        if self.names is None:
+            return list(range(1, self.n + 1))
+        found = [_NUMBERED.fullmatch(name) for name in self.names]
+        numbers = [int(m[2]) + (m[1] == "Column_") for m in found if m is not None]
+        if len(numbers) == self.n == len(set(numbers)) and 0 not in numbers:
+            return numbers
+        return list(self.names)
+
+
+def columns_for(wanted: Features, given: Features) -> NDArray[np.int64] | None:
+    """Return the column of each wanted feature, -1 where it counts 0; None if nothing moves.
+
+    Raises DataError for features that are missing. Warns of columns that nobody wants, of features
+    beyond the end of a LETOR file, and of columns that had to be taken by position.
+
+    Examples
+    --------
+    >>> model = Features(2, ["title", "age"], "the model")
+    >>> columns_for(model, Features(2, ["age", "title"])).tolist()
+    [1, 0]
+    """
+    keys, there = wanted.keys(), given.keys()
+    mixed = isinstance((keys or [0])[0], str) != isinstance((there or [0])[0], str)
+    fixed = given.names is None and not given.open_ended
+    if mixed or fixed:
+        _check_positions(wanted, given)
+        return None
+    place: dict[Any, int] = {key: column for column, key in enumerate(there)}
+    missing = [column for column, key in enumerate(keys) if key not in place]
+    if missing and given.names is not None:
+        raise DataError(
+            f"there must be all {wanted.n} features of {wanted.owner}, but "
+            f"{_named(wanted, missing)} {'is' if len(missing) == 1 else 'are'} missing."
+        )
+    if missing:
+        _warn_of(
+            f"{given.n} of the {wanted.n} features of {wanted.owner}; the others count 0.", given
+        )
+    if len(there) > len(keys) - len(missing):
+        extra = [column for column, key in enumerate(there) if key not in set(keys)]
+        _warn_of(
+            f"{_named(given, extra)} {'is' if len(extra) == 1 else 'are'} not looked at: "
+            f"{wanted.owner} has no such feature{'' if len(extra) == 1 else 's'}.",
+            given,
+        )
+    columns = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
+    unmoved = len(columns) == given.n and (columns == np.arange(given.n)).all()
+    return None if unmoved else columns
+
+
+def take_columns(X: Matrix, columns: NDArray[np.int64] | None) -> Matrix:
+    """Return these columns of features; column -1 is 0."""
+    if columns is None:
+        return X
+    n, width = X.shape
+    if sp.issparse(X):
+        wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, width + 1))
+        return as_csr(wide[:, np.where(columns < 0, width, columns)])
+    if (columns >= 0).all():
+        return np.ascontiguousarray(X[:, columns])
+    result = np.zeros((n, len(columns)), dtype=X.dtype)
+    known = np.flatnonzero(columns >= 0)
+    result[:, known] = X[:, columns[known]]
+    return result
+
+
+def _check_positions(wanted: Features, given: Features) -> None:
+    if wanted.n != given.n:
+        raise DataError(
+            f"there must be the {wanted.n} features of {wanted.owner}, but there are {given.n}."
+        )
+    if (wanted.names is None) != (given.names is None):
+        named, first = (wanted, feature_name(wanted.names, 0))
+        if given.names is not None:
+            named, first = (given, feature_name(given.names, 0))
+        _warn_of(
+            f"columns are taken by position, since only {named.owner} has names for them: feature "
+            f"1 is {first!r}, and so on.",
+            given,
+        )
+
+
+def _warn_of(message: str, given: Features) -> None:
+    warnings.warn(f"{given.owner}: {message}", DataWarning, stacklevel=2)
+
+
+def _named(features: Features, columns: Sequence[int]) -> str:
+    return listed([feature_name(features.names, column) for column in columns])

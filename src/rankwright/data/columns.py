@@ -1,0 +1,115 @@
+"""Which columns of a table are what: label, query, document, features, and what is left out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from rankwright.data.feature_names import listed
+from rankwright.exceptions import DataError, DataWarning
+
+DOC_ID = "doc_id"
+# What an index becomes that pandas wrote without a name: in CSV, read back, and in Parquet.
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are.
+
+    Attributes
+    ----------
+    label, qid : str, optional
+        Columns with labels and query ids; without ``qid`` all rows are one query.
+    doc_id : str, optional
+        Column with document ids; a column ``doc_id`` if there is one.
+    features : sequence of str, optional
+        Columns to use as features; by default all others that are numbers.
+    ignore : sequence of str
+        Columns to leave out.
+    """
+
+    label: str | None = "label"
+    qid: str | None = "qid"
+    doc_id: str | None = None
+    features: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+
+    def found(self, columns: Sequence[str], path: str | None = None) -> Columns:
+        """Return the same with a document column that is there; raise for those that are not."""
+        used = {*(self.features or ()), *self.ignore}
+        doc_id = self.doc_id
+        if doc_id is None and DOC_ID in columns and DOC_ID not in used:
+            doc_id = DOC_ID
+        roles = {"label": self.label, "qid": self.qid, "doc_id": self.doc_id}
+        for role, column in roles.items():
+            if column is not None and column not in columns:
+                option = role.replace("_", "-")
+                hint = f"Name the right one: {role}=... (--{option} on the command line)."
+                _missing(column, columns, hint, path)
+        for column in (*(self.features or ()), *self.ignore):
+            if column not in columns:
+                _missing(column, columns, "", path)
+        return Columns(self.label, self.qid, doc_id, self.features, self.ignore)
+
+    def choose(
+        self, kinds: Mapping[str, str | None], index: Sequence[str] = (), path: str | None = None
+    ) -> list[str]:
+        """Return the columns that are features; a warning tells what was left out unasked.
+
+        Parameters
+        ----------
+        kinds : mapping of str to str, optional
+            Columns, each with its type if it is no number.
+        index : sequence of str
+            Columns that are known to be the index of a pandas frame.
+        path : str, optional
+            The file, for messages.
+        """
+        if self.features is not None:
+            for name in self.features:
+                if (kind := kinds[name]) is not None:
+                    _no_number(name, kind, path)
+            return list(self.features)
+        special = {self.label, self.qid, self.doc_id, *self.ignore}
+        others = [name for name in kinds if name not in special]
+        indices = [n for n in others if n in index or _INDEX.fullmatch(str(n))]
+        texts = [n for n in others if kinds[n] is not None and n not in indices]
+        if indices:
+            _warn(
+                f"{listed(indices)} {_is(indices)} left out: it looks like the index of a pandas "
+                "frame. Name the features to use if it is one.",
+                path,
+            )
+        if texts and len(indices) + len(texts) == len(others):
+            _no_number(texts[0], str(kinds[texts[0]]), path)  # nothing would be left
+        if texts:
+            types = sorted({str(kinds[name]) for name in texts})
+            _warn(
+                f"{listed(texts)} {_is(texts)} left out: features must be numbers, not "
+                f"{' or '.join(types)}.",
+                path,
+            )
+        return [name for name in others if name not in {*indices, *texts}]
+
+
+def _no_number(column: str, kind: str, path: str | None) -> NoReturn:
+    raise DataError(
+        f"features must be numbers, but the column has type {kind}.", path=path, field=column
+    )
+
+
+def _missing(column: str, columns: Sequence[str], hint: str, path: str | None) -> NoReturn:
+    message = f"there must be a column {column!r}, but there are only {listed(columns)}."
+    raise DataError(f"{message} {hint}".strip(), path=path, field=column)
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _warn(message: str, path: str | None) -> None:
+    warnings.warn(f"{path}: {message}" if path else message, DataWarning, stacklevel=2)

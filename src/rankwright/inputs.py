@@ -1,0 +1,168 @@
+"""What ``fit`` and ``predict`` are given: scikit-learn's validation, queries, names of features.
+
+The columns of a data frame are found by their names. scikit-learn would refuse another order of
+the columns, and warn of every array that comes to a model fitted to a frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import validation
+from sklearn.utils.validation import check_is_fitted
+
+from rankwright.data.alignment import Features, columns_for
+from rankwright.data.dataset import Dataset
+from rankwright.data.foreign import plain
+from rankwright.data.groups import Groups, Ints, gather
+from rankwright.data.sparse import as_csr
+from rankwright.data.validation import Floats, Matrix, check_qid
+from rankwright.exceptions import DataError
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """Training data, gathered by query."""
+
+    X: Matrix
+    y: Floats
+    groups: Groups
+    order: Ints | None  # input row of each row; None if nothing moved
+
+
+def check_ranking_data(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    *,
+    reset: bool = True,
+    allow_nan: bool = False,
+) -> RankingData:
+    """Validate what ``fit`` was given, and bring the rows of each query together.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``, or compares with them unless ``reset``.
+    ``allow_nan`` is for learners that know what to do with missing values.
+    """
+    finite = "allow-nan" if allow_nan else True
+    matrix, labels = check_rows(
+        estimator, X, y, reset=reset, y_numeric=True, ensure_all_finite=finite
+    )
+    labels = np.asarray(labels, dtype=np.float64)
+    order, groups = gather(check_qid(qid, len(labels)))
+    if order is not None:
+        matrix, labels = matrix[order], labels[order]
+    return RankingData(matrix, labels, groups, order)
+
+
+def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
+    """Validate what ``fit`` was given where rows are no documents of queries.
+
+    Returns X, and y if there is one, which then has a label for each row. As for
+    :func:`check_ranking_data`, ``reset`` tells a first call; ``options`` are scikit-learn's.
+    """
+    return _validate(estimator, X, *y, reset=reset, **options)
+
+
+def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
+    """Validate what ``predict`` was given."""
+    check_is_fitted(estimator)
+    finite = "allow-nan" if allow_nan else True
+    return _validate(estimator, X, reset=False, ensure_all_finite=finite)
+
+
+def known_features(estimator: Any) -> Features:
+    """Return the features that an estimator was fitted to."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        names = [str(name) for name in names]
+    return Features(estimator.n_features_in_, names, f"this {type(estimator).__name__}")
+
+
+def set_names(estimator: Any, names: Any) -> None:
+    """Keep the names of the features, or that there are none."""
+    if names is None:
+        vars(estimator).pop("feature_names_in_", None)
+    else:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> Any:
+    """Validate as scikit-learn does, after a look at what it believes.
+
+    Sparse matrices become CSR arrays in canonical form; masks are not dropped.
+    """
+    missing = options.get("ensure_all_finite") == "allow-nan"
+    names = None
+    if isinstance(X, Dataset):
+        names = X.feature_names
+        X = X.X if reset else X.aligned(known_features(estimator)).X
+    if sp.issparse(X):
+        X = as_csr(X)
+    elif not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
+        X = plain(X, "X", allow_missing=missing)
+        columns = column_names(X)
+        if columns is not None:
+            names = columns
+            X = _as_rows(X if reset else align_frame(X, names, known_features(estimator)))
+    # C order, whatever comes: products of another layout differ in their last bits.
+    options |= {"accept_sparse": "csr", "dtype": [np.float32, np.float64], "order": "C"}
+    options["estimator"] = estimator
+    if y:
+        (labels,) = (plain(label, "y") for label in y)
+        found = validation.check_X_y(X, labels, **options)
+        _check_width(estimator, found[0].shape[1], reset)
+    else:
+        found = validation.check_array(X, input_name="X", **options)
+        _check_width(estimator, found.shape[1], reset)
+    if reset:
+        set_names(estimator, names)
+    return found
+
+
+def _check_width(estimator: Any, width: int, reset: bool) -> None:
+    if reset:
+        estimator.n_features_in_ = width
+    elif width != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {width} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of a data frame's columns, if they are texts."""
+    if isinstance(X, np.ndarray | list):
+        return None
+    if not nw.dependencies.is_into_dataframe(X):
+        return None
+    names = list(nw.from_native(X, eager_only=True).columns)
+    texts = [isinstance(name, str) for name in names]
+    if any(texts) and not all(texts):
+        raise TypeError(
+            "the names of X's columns must be all texts or all numbers, but some are texts and "
+            "some are not. Use X.columns = X.columns.astype(str)."
+        )
+    return names if names and all(texts) else None
+
+
+def _as_rows(frame: Any) -> Any:
+    """Return what scikit-learn reads as it is: of others than pandas' it makes float32."""
+    table = nw.from_native(frame, eager_only=True)
+    return frame if table.implementation.is_pandas() else table.to_numpy()
+
+
+def align_frame(frame: Any, names: list[str], wanted: Features) -> Any:
+    """Return the columns that an estimator was fitted to, in their order."""
+    try:
+        columns = columns_for(wanted, Features(len(names), names, "X"))
+    except DataError as error:
+        raise DataError(f"X: {error.message}") from None
+    if columns is None:
+        return frame
+    return nw.from_native(frame, eager_only=True)[:, columns.tolist()].to_native()

@@ -1,0 +1,140 @@
+"""What a parameter must be, by its name: a name means the same in every estimator.
+
+Estimators ask in ``check_params``, before they look at data. What depends on other parameters, or
+is an object of its own such as a loss or a kernel, is checked where it is understood.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from rankwright.threads import n_threads
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What holds of a value, in words and as a function."""
+
+    text: str
+    holds: Callable[[Any], bool]
+
+    def check(self, name: str, value: Any, *, optional: bool = False) -> None:
+        """Raise unless it holds, or the value is None where that is allowed."""
+        if value is None and optional:
+            return
+        if value is None or not self.holds(value):
+            none = " or None" if optional else ""
+            raise ValueError(f"{name} must be {self.text}{none}, but is {value!r:.80}.")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def whole(least: int) -> Rule:
+    """Return the rule of integers that are at least so large."""
+    text = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    return Rule(text, lambda value: _is_whole(value) and value >= least)
+
+
+def number(text: str, holds: Callable[[float], bool]) -> Rule:
+    """Return the rule of finite numbers for which more holds."""
+    return Rule(text, lambda value: _is_number(value) and holds(float(value)))
+
+
+def choice(*values: str) -> Rule:
+    """Return the rule of texts that are one of these."""
+    text = f"one of {', '.join(values)}"
+    return Rule(text, lambda value: isinstance(value, str) and value in values)
+
+
+TRUTH = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
+POSITIVE = number("a positive number", lambda value: value > 0)
+NOT_NEGATIVE = number("a number >= 0", lambda value: value >= 0)
+SHARE = number("a number in (0, 1]", lambda value: 0 < value <= 1)
+FINITE = number("a finite number", lambda value: True)
+
+RULES: Mapping[str, Rule] = {
+    # linear models
+    "penalty": Rule(
+        "'l1', 'l2', 'elasticnet'",
+        lambda value: isinstance(value, str) and value in ("l1", "l2", "elasticnet", "none"),
+    ),
+    "alpha": NOT_NEGATIVE,
+    "l1_ratio": number("a number between 0 and 1", lambda value: 0 <= value <= 1),
+    "standardize": TRUTH,
+    "solver": choice(
+        "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
+    ),
+    "step": choice("newton", "range", "thesis"),
+    "tol": NOT_NEGATIVE,
+    "max_iter": whole(1),
+    "pooled": TRUTH,
+    "negatives": SHARE,
+    "n_induced": whole(1),
+    "min_decrease": number("a number from 0 to below 1", lambda value: 0 <= value < 1),
+    "max_updates": whole(0),
+    "n_tuned": whole(1),
+    "valid_share": number("a number between 0 and 1", lambda value: 0 < value < 1),
+    # online learners
+    "n_epochs": whole(1),
+    "shuffle": TRUTH,
+    "eta": POSITIVE,
+    "radius": POSITIVE,
+    "v_max": POSITIVE,
+    "max_docs": POSITIVE,
+    "smallest_loss": POSITIVE,
+    "threshold": FINITE,
+    "C": POSITIVE,
+    "n_triplets": whole(1),
+    "fit_intercept": TRUTH,
+    "gamma": POSITIVE,
+    "degree": whole(1),
+    "coef0": FINITE,
+    # trees
+    "n_estimators": whole(1),
+    "learning_rate": POSITIVE,
+    "num_leaves": whole(2),
+    "min_child_samples": whole(1),
+    "max_bin": whole(2),
+    "subsample": SHARE,
+    "colsample": SHARE,
+    "skip_empty": TRUTH,
+    "early_stopping_rounds": whole(1),
+    "eval_train": TRUTH,
+    # all of them
+    "random_state": whole(0),
+}
+
+
+def check_parameters(estimator: Any, rules: Mapping[str, Rule] = RULES) -> None:
+    """Raise ValueError for the first parameter of an estimator that breaks its rule.
+
+    None is allowed where it is the default, and as a penalty.
+
+    Examples
+    --------
+    >>> import rankwright as rw
+    >>> check_parameters(rw.LinearRanker(max_iter="abc"))
+    Traceback (most recent call last):
+      ...
+    ValueError: max_iter must be a positive integer or None, but is 'abc'.
+    """
+    defaults = inspect.signature(type(estimator)).parameters
+    for name, value in estimator.get_params(deep=False).items():
+        if name == "n_jobs":
+            n_threads(value)
+        elif name in rules:
+            optional = name == "penalty" or defaults[name].default is None
+            rules[name].check(name, value, optional=optional)
