@@ -219,6 +219,28 @@ def test_bounds_and_order_of_prank_on_random_streams() -> None:
     assert said_something > 100
 
 
+def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:
+    """D(gamma) by hand, for a comparator that is wrong now and then."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4))
+    u = np.array([1.0, -0.5, 0.0, 0.2, -0.7, 0.6])  # weights, then thresholds
+    value = X @ u[:4] + 0.3 * rng.normal(size=300)
+    y = np.searchsorted(u[4:], value)
+    learner = rw.PRank(classes=[0, 1, 2])
+    (rounds,) = rw.PRank(classes=[0, 1, 2]).fit_rounds(X, y)
+    unit = u / np.linalg.norm(u)
+    signs = np.where(y[:, None] > np.arange(2), 1, -1)
+    margins = signs * ((X @ unit[:4])[:, None] - unit[4:])  # of every threshold
+    assert margins.min() < 0
+    wrong = rounds.losses > 0
+    longest = float(np.linalg.norm(X, axis=1).max())
+    bounds = [
+        rw.theory.prank_bound(gamma, longest, 3, np.maximum(0, gamma - margins[wrong]).sum()).value
+        for gamma in np.quantile(margins[margins > 0], np.linspace(0, 1, 33))
+    ]
+    assert learner.bound(u, X, y).value == pytest.approx(min(bounds), rel=1e-12)
+
+
 def test_prank_against_an_adversary() -> None:
     rng = np.random.default_rng(1)
     largest = 0.0

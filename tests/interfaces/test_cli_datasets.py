@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.cli.datasets import _download_bars
 from rankwright.data import (
     BENCHMARKS,
     PositionBased,
@@ -25,6 +26,19 @@ from tests.interfaces.conftest import Cli
 def run(run: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     monkeypatch.setenv("RANKWRIGHT_DATA", str(tmp_path / "data"))
     return run
+
+
+def test_a_download_tells_how_much_is_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankwright.progress._BETWEEN_LINES", 0.0)
+    with _download_bars() as show:
+        show("a.zip", 1_500_000, 3_000_000)
+        show("b.zip", 500_000, None)
+    lines = capsys.readouterr().err
+    assert "1.5 of 3.0 MB" in lines
+    assert "0.5 MB" in lines
+    assert "0.5 of" not in lines
 
 
 def test_datasets_are_listed(run: Cli, tmp_path: Path) -> None:
