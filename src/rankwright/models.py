@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from rankwright.suggestions import meant
+
 MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, class
     "linear": ("rankwright.linear", "LinearRanker"),
     "slam-perceptron": ("rankwright.online", "SLAMPerceptron"),
@@ -36,7 +38,9 @@ CLASSES = {kind: package for package, kind in MODELS.values()} | {
 def model_class(name: str) -> Any:
     """Return the class of a model by its name on the command line."""
     if name not in MODELS:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}, but is {name!r}.")
+        raise ValueError(
+            f"model must be one of {', '.join(MODELS)}, but is {name!r}.{meant(name, MODELS)}"
+        )
     package, kind = MODELS[name]
     return getattr(import_module(package), kind)
 
@@ -54,5 +58,7 @@ def make_model(name: str, **params: Any) -> Any:
     known = kind().get_params()
     for key in params:
         if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known)}.")
+            raise ValueError(
+                f"{name} has no parameter {key!r}; it has {', '.join(known)}.{meant(key, known)}"
+            )
     return kind(**params)

@@ -22,6 +22,7 @@ from rankwright.cli.terminal import (
 from rankwright.cli.train import parse_params
 from rankwright.models import MODELS, make_model
 from rankwright.progress import display
+from rankwright.suggestions import meant
 
 if TYPE_CHECKING:
     from rankwright.comparison.entries import Entry
@@ -137,13 +138,17 @@ def _entry_of(name: str, params: dict[str, Any]) -> Entry:
     if name not in known_names():
         if name not in MODELS:
             known = dict.fromkeys([*known_names(), *MODELS])
-            raise ValueError(f"there is no model {name!r}. There are {', '.join(known)}.")
+            raise ValueError(
+                f"there is no model {name!r}. There are {', '.join(known)}.{meant(name, known)}"
+            )
         return Entry(name, make_model(name, **params))
     (entry,) = lineup([name])
     known = entry.estimator.get_params()
     for key in params:
         if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known)}.")
+            raise ValueError(
+                f"{name} has no parameter {key!r}; it has {', '.join(known)}.{meant(key, known)}"
+            )
     entry.estimator.set_params(**params)
     return entry
 

@@ -14,6 +14,7 @@ from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
 from rankwright.models import make_model
+from rankwright.suggestions import meant
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _KEYS = ("model", "params", "search", "family", "scale")
@@ -60,6 +61,7 @@ class Entry:
             if name not in known:
                 raise ValueError(
                     f"{self.name} has no parameter {name!r} to search; it has {', '.join(known)}."
+                    f"{meant(name, known)}"
                 )
 
     def describe(self) -> str:
@@ -139,7 +141,9 @@ def lineup(names: Iterable[str] | None = None) -> list[Entry]:
     for name in wanted:
         if name not in _LINEUP:
             known = ", ".join(_LINEUP)
-            raise ValueError(f"there is no model {name!r} to compare. There are {known}.")
+            raise ValueError(
+                f"there is no model {name!r} to compare. There are {known}.{meant(name, _LINEUP)}"
+            )
         family, model, params, space = _LINEUP[name]
         estimator = make_model(model, **params)
         entries.append(Entry(name, estimator, space, family, scale=family == "online"))

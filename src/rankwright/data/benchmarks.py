@@ -7,6 +7,7 @@ Checksums are those that loaders in public use insist on: scikit-learn's (RCV1),
 from __future__ import annotations
 
 from rankwright.data.catalogue import Archive, Benchmark
+from rankwright.suggestions import meant
 
 _MICROSOFT = "Microsoft Research licence: research only, no redistribution"
 _ISTELLA = "Istella LETOR licence: research only, no redistribution"
@@ -199,5 +200,7 @@ def find_benchmark(name: str) -> Benchmark:
     for benchmark in BENCHMARKS:
         if benchmark.name == name:
             return benchmark
-    names = ", ".join(benchmark.name for benchmark in BENCHMARKS)
-    raise ValueError(f"there is no data set {name!r}. There are {names}.")
+    names = [benchmark.name for benchmark in BENCHMARKS]
+    raise ValueError(
+        f"there is no data set {name!r}. There are {', '.join(names)}.{meant(name, names)}"
+    )

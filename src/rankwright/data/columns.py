@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from rankwright.data.feature_names import listed
 from rankwright.exceptions import DataError, DataWarning
+from rankwright.suggestions import meant
 
 DOC_ID = "doc_id"
 # What an index becomes that pandas wrote without a name: in CSV, read back, and in Parquet.
@@ -104,7 +105,8 @@ def _no_number(column: str, kind: str, path: str | None) -> NoReturn:
 
 def _missing(column: str, columns: Sequence[str], hint: str, path: str | None) -> NoReturn:
     message = f"there must be a column {column!r}, but there are only {listed(columns)}."
-    raise DataError(f"{message} {hint}".strip(), path=path, field=column)
+    near = meant(column, map(str, columns))
+    raise DataError(f"{message}{near} {hint}".strip(), path=path, field=column)
 
 
 def _is(names: Sequence[str]) -> str:

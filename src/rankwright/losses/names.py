@@ -10,6 +10,7 @@ from rankwright.losses.own import WithValue
 from rankwright.losses.pairs import RankHinge, RankLogistic
 from rankwright.losses.slam import SLAM
 from rankwright.losses.softmax import XENDCG, ListNet
+from rankwright.suggestions import meant
 
 LOSSES: dict[str, Callable[[], Loss]] = {
     "xendcg": XENDCG,
@@ -33,5 +34,7 @@ def from_name(loss: str | Loss) -> Loss:
             raise TypeError(f"loss must be a name or have value_and_grad, but is {loss!r}.")
         return loss
     if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, but is {loss!r}.")
+        raise ValueError(
+            f"loss must be one of {', '.join(LOSSES)}, but is {loss!r}.{meant(loss, LOSSES)}"
+        )
     return LOSSES[loss]()

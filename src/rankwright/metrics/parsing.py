@@ -14,6 +14,7 @@ from rankwright.metrics.metric import Metric
 from rankwright.metrics.ordinal import RankAccuracy, RankLoss
 from rankwright.metrics.pairs import KendallTau, PairwiseError
 from rankwright.metrics.presets import PRESETS
+from rankwright.suggestions import meant
 
 METRICS: dict[str, type[Metric]] = {
     metric.name: metric
@@ -76,6 +77,7 @@ def parse(text: str | Metric) -> Metric:
         if kind is None:
             raise ValueError(
                 f"there is no metric {name!r}. There are {', '.join(sorted(METRICS))}."
+                f"{meant(name, [*METRICS, *ALIASES])}"
             )
         conventions: dict[str, Any] = {}
     else:
@@ -97,16 +99,21 @@ def parse(text: str | Metric) -> Metric:
     for key in options:
         if key not in names:
             known = f"It has {', '.join(names)}." if names else "It has none."
-            raise ValueError(f"{kind.name} has no option {key!r}. {known}")
+            raise ValueError(f"{kind.name} has no option {key!r}. {known}{meant(key, names)}")
     return kind(**options)
 
 
 def _from_preset(preset: str, name: str) -> tuple[type[Metric], dict[str, Any]]:
     if preset not in PRESETS:
-        raise ValueError(f"there is no preset {preset!r}. There are {', '.join(sorted(PRESETS))}.")
+        raise ValueError(
+            f"there is no preset {preset!r}. There are {', '.join(sorted(PRESETS))}."
+            f"{meant(preset, PRESETS)}"
+        )
     metrics = PRESETS[preset]
     if name not in metrics:
-        raise ValueError(f"preset {preset!r} has no {name!r}. It has {', '.join(metrics)}.")
+        raise ValueError(
+            f"preset {preset!r} has no {name!r}. It has {', '.join(metrics)}.{meant(name, metrics)}"
+        )
     return metrics[name]
 
 

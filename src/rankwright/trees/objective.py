@@ -16,6 +16,7 @@ from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import as_loss
+from rankwright.suggestions import meant
 from rankwright.threads import n_threads
 
 Terms: TypeAlias = Callable[[Floats, int], tuple[Any, Any]]  # (scores, iteration) -> grad, hess
@@ -36,8 +37,10 @@ def choose_loss(loss: Any, newton: Newton, random_state: int) -> Any:
     if loss == "lambdarank":
         return LambdaRank()
     if isinstance(loss, str) and loss not in LOSSES:
-        names = ", ".join([*LOSSES, "lambdarank", *BUILT_IN])
-        raise ValueError(f"loss must be one of {names}, but is {loss!r}.")
+        names = [*LOSSES, "lambdarank", *BUILT_IN]
+        raise ValueError(
+            f"loss must be one of {', '.join(names)}, but is {loss!r}.{meant(loss, names)}"
+        )
     return loss if isinstance(loss, Directions) else from_name(loss)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
+from rankwright.suggestions import meant
 from rankwright.trees.engine import QUIET, parameter_names, threads
 
 # What LightGBM calls what BoostedRanker has a name for (with its other names), and what would break
@@ -84,9 +84,7 @@ def check_more(params: Any) -> None:
         if name in _REFUSED:
             raise ValueError(f"lightgbm_params must not have {name!r}: it is not supported.")
         if name not in (known := parameter_names()):
-            near = get_close_matches(str(name), known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"LightGBM has no parameter {name!r}.{hint}")
+            raise ValueError(f"LightGBM has no parameter {name!r}.{meant(name, known)}")
 
 
 def lightgbm_params(ranker: Any) -> dict[str, Any]:
