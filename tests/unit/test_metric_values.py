@@ -489,7 +489,7 @@ FORM = "a metric must look like 'ndcg@10', 'ap(threshold=2)' or 'lightgbm:ndcg@5
     ("text", "message"),
     [
         ("nope", f"there is no metric 'nope'. There are {NAMES}."),
-        ("ndcg@5-", f"there is no metric 'ndcg-'. There are {NAMES}."),
+        ("ndcg@5-", f"there is no metric 'ndcg-'. There are {NAMES}. Did you mean 'ndcg'?"),
         ("", f"{FORM}''."),
         ("ndcg@", f"{FORM}'ndcg@'."),
         ("ndcg@five", f"{FORM}'ndcg@five'."),
