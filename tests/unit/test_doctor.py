@@ -317,3 +317,36 @@ def test_counts_equal_a_slow_computation(
     assert {finding.name: finding.count for finding in report.findings} == slow(X, y, qid)
     cells = [value for row in X for value in row]
     assert report.density == sum(value != 0 for value in cells) / len(cells)
+
+
+# ---- names and kinds ----
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_with_names_are_listed_by_kind(sparse: bool) -> None:
+    X: Any = np.array([[0.0, 3.0, 0.5, 1.0], [1.0, np.nan, 7.0, 0.0], [0.0, -2.0, 0.0, 0.0]])
+    data = Dataset(
+        sp.csr_array(X) if sparse else X,
+        [0, 1, 2],
+        feature_names=["clicked", "age", "bm25", "new\n"],
+        allow_nan=True,
+    )
+    report = data.describe()
+    assert report.features == {"clicked": "0/1", "age": "integer", "bm25": "real", "new\n": "0/1"}
+    assert str(report).splitlines()[3:6] == [
+        "  0/1         'clicked', 'new\\n'",
+        "  integer     'age'",
+        "  real        'bm25'",
+    ]
+    assert report.to_dict()["features"] == report.features
+
+
+def test_of_many_features_the_first_are_listed() -> None:
+    names = [f"signal {j}" for j in range(60)]
+    text = str(Dataset(np.zeros((2, 60)), [0, 1], feature_names=names).describe())
+    assert "'signal 49' and 10 more\n" in text
+
+
+def test_features_without_names_are_not_listed() -> None:
+    report = Dataset(np.zeros((2, 60)), [0, 1]).describe()
+    assert report.features == {}

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rankwright.data.feature_names import feature_name
+from rankwright.data.feature_names import feature_name, listed
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import mix, row_keys
+from rankwright.data.kinds import feature_kinds
 from rankwright.data.validation import Matrix
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _MOST_NAMED = 5
+_MOST_LISTED = 50
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Description:
         Documents by label; the most frequent ones if there are many different labels.
     list_lengths : dict of float to float
         Quantiles of the number of documents of a query.
+    features : dict of str to str
+        Features that have names, each with its kind: ``"0/1"``, ``"integer"`` or ``"real"``.
     findings : tuple of Finding
         Warnings, most consequential first.
     """
@@ -57,6 +61,7 @@ class Description:
     density: float
     labels: dict[float, int]
     list_lengths: dict[float, float]
+    features: dict[str, str]
     findings: tuple[Finding, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,6 +76,7 @@ class Description:
             f"documents     {self.n_docs}",
             f"queries       {self.n_queries}",
             f"features      {self.n_features} ({self.form}, {self.density:.1%} not zero)",
+            *self._features_by_kind(),
             f"labels        {labels}",
             f"list lengths  {lengths}",
         ]
@@ -78,6 +84,12 @@ class Description:
         if not self.findings:
             lines.append("warnings      none")
         return "\n".join(lines)
+
+    def _features_by_kind(self) -> list[str]:
+        by_kind: dict[str, list[str]] = {}
+        for name, kind in self.features.items():
+            by_kind.setdefault(kind, []).append(name)
+        return [f"  {kind:12}{listed(names, _MOST_LISTED)}" for kind, names in by_kind.items()]
 
 
 def describe(dataset: Dataset) -> Description:
@@ -96,6 +108,9 @@ def describe(dataset: Dataset) -> Description:
         density=non_zero / cells,
         labels={float(values[i]): int(counts[i]) for i in shown},
         list_lengths={q: float(n) for q, n in zip(_QUANTILES, lengths, strict=True)},
+        features={}
+        if dataset.feature_names is None
+        else dict(zip(dataset.feature_names, feature_kinds(X), strict=True)),
         findings=tuple(f for f in _examine(dataset) if f.count),
     )
 
