@@ -15,10 +15,10 @@ from rankwright.suggestions import meant
 
 SLIPS: dict[str, tuple[Callable[[], Any], str]] = {
     "metric": (lambda: rw.metrics.parse("ndgc@10"), "ndcg"),
-    "alias of a metric": (lambda: rw.metrics.parse("mapp"), "map"),
+    "alias of a metric": (lambda: rw.metrics.parse("mrrr"), "mrr"),
     "preset": (lambda: rw.metrics.parse("lightgmb:ndcg@5"), "lightgbm"),
     "metric of a preset": (lambda: rw.metrics.parse("lightgbm:ndgc@5"), "ndcg"),
-    "option": (lambda: rw.metrics.parse("ap(treshold=2)"), "threshold"),
+    "option": (lambda: rw.metrics.parse("ap(threshhhold=2)"), "threshold"),
     "loss": (lambda: rw.LinearRanker("xedncg").check_params(), "xendcg"),
     "loss of trees": (lambda: rw.BoostedRanker("lamdarank").check_params(), "lambdarank"),
     "model": (lambda: make_model("boostd"), "boosted"),
@@ -45,8 +45,8 @@ def test_the_nearest_name_is_told(what: str) -> None:
 
 def test_columns_too() -> None:
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"lable": [1, 0], "qid": [1, 1], "x": [1.0, 2.0]})
-    with pytest.raises(rw.DataError, match=r" Did you mean 'lable'\? Name the right one: label="):
+    frame = pandas.DataFrame({"labell": [1, 0], "qid": [1, 1], "x": [1.0, 2.0]})
+    with pytest.raises(rw.DataError, match=r" Did you mean 'labell'\? Name the right one: label="):
         rw.from_frame(frame)
 
 
