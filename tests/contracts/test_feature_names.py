@@ -121,6 +121,19 @@ def test_without_names_features_are_known_by_their_numbers(name: str, sparse: bo
     assert np.array_equal(found, expected)
 
 
+def test_numbers_are_numbers_whoever_has_them() -> None:
+    """Columns called f3, f1, ... are features 3, 1, ... of an array too, without a warning."""
+    names = ["f3", "f1", "f4", "f2"]
+    model, data = fitted("linear", names), make_data(names)
+    plain = rw.Dataset(data.X[:, [1, 3, 0, 2]], data.y, data.qid)  # features 1 to 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(model.predict_dataset(plain), model.predict(data.X))
+    far = fitted("linear", ["f5", "f6", "f7", "f8"])
+    with pytest.raises(rw.DataError, match="'f5', 'f6', 'f7', 'f8' are missing"):
+        far.predict_dataset(plain)
+
+
 @every_model
 def test_names_on_one_side_only(name: str) -> None:
     for known, given in ((NAMES, None), (None, NAMES)):

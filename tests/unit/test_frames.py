@@ -123,6 +123,16 @@ def test_text_is_no_feature(make: Any, type_name: str) -> None:
 
 
 @frames
+def test_labels_and_ids_are_no_features(make: Any) -> None:
+    frame = make({**columns(), "doc": ["a", "b", "c"]})
+    for name in ("label", "qid", "doc"):
+        for role in ("features", "ignore"):
+            options: dict[str, Any] = {role: ["u", name], "doc_id": "doc"}
+            with pytest.raises(DataError, match=f"^{name}: the column of .* cannot be a feature, "):
+                rw.from_frame(frame, **options)
+
+
+@frames
 def test_the_index_of_a_pandas_frame_is_no_feature(make: Any) -> None:
     for name in ("", "Unnamed: 0", "__index_level_0__"):
         table = {name: [7, 8, 9], **columns()}

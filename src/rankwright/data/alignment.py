@@ -69,15 +69,21 @@ def columns_for(wanted: Features, given: Features) -> NDArray[np.int64] | None:
     >>> columns_for(model, Features(2, ["age", "title"])).tolist()
     [1, 0]
     """
+    if wanted.names is None and given.names is None and wanted.n == given.n:
+        return None  # as most data are; there may be a million features
     keys, there = wanted.keys(), given.keys()
-    mixed = isinstance((keys or [0])[0], str) != isinstance((there or [0])[0], str)
+    one_side = _are_names(keys) != _are_names(there)
     fixed = given.names is None and not given.open_ended
-    if mixed or fixed:
-        _check_positions(wanted, given)
+    if (one_side or fixed) and wanted.n != given.n:
+        raise DataError(
+            f"there must be the {wanted.n} features of {wanted.owner}, but there are {given.n}."
+        )
+    if one_side:
+        _warn_of_positions(wanted, given)
         return None
     place: dict[Any, int] = {key: column for column, key in enumerate(there)}
     missing = [column for column, key in enumerate(keys) if key not in place]
-    if missing and given.names is not None:
+    if missing and not given.open_ended:
         raise DataError(
             f"there must be all {wanted.n} features of {wanted.owner}, but "
             f"{_named(wanted, missing)} {'is' if len(missing) == 1 else 'are'} missing."
@@ -87,7 +93,8 @@ def columns_for(wanted: Features, given: Features) -> NDArray[np.int64] | None:
             f"{given.n} of the {wanted.n} features of {wanted.owner}; the others count 0.", given
         )
     if len(there) > len(keys) - len(missing):
-        extra = [column for column, key in enumerate(there) if key not in set(keys)]
+        known = set(keys)
+        extra = [column for column, key in enumerate(there) if key not in known]
         _warn_of(
             f"{_named(given, extra)} {'is' if len(extra) == 1 else 'are'} not looked at: "
             f"{wanted.owner} has no such feature{'' if len(extra) == 1 else 's'}.",
@@ -114,20 +121,18 @@ def take_columns(X: Matrix, columns: NDArray[np.int64] | None) -> Matrix:
     return result
 
 
-def _check_positions(wanted: Features, given: Features) -> None:
-    if wanted.n != given.n:
-        raise DataError(
-            f"there must be the {wanted.n} features of {wanted.owner}, but there are {given.n}."
-        )
-    if (wanted.names is None) != (given.names is None):
-        named, first = (wanted, feature_name(wanted.names, 0))
-        if given.names is not None:
-            named, first = (given, feature_name(given.names, 0))
-        _warn_of(
-            f"columns are taken by position, since only {named.owner} has names for them: feature "
-            f"1 is {first!r}, and so on.",
-            given,
-        )
+def _are_names(keys: Sequence[object]) -> bool:
+    return bool(keys) and isinstance(keys[0], str)
+
+
+def _warn_of_positions(wanted: Features, given: Features) -> None:
+    """Warn where one side has names, and the other has numbers."""
+    named = given if _are_names(given.keys()) else wanted
+    _warn_of(
+        f"columns are taken by position, since only {named.owner} has names for them: feature 1 is "
+        f"{feature_name(named.names, 0)!r}, and so on.",
+        given,
+    )
 
 
 def _warn_of(message: str, given: Features) -> None:

@@ -47,6 +47,12 @@ class Columns:
             doc_id = DOC_ID
         roles = {"label": self.label, "qid": self.qid, "doc_id": self.doc_id}
         for role, column in roles.items():
+            if column is not None and column in used:
+                raise DataError(
+                    f"the column of {role} cannot be a feature, or left out.",
+                    path=path,
+                    field=column,
+                )
             if column is not None and column not in columns:
                 option = role.replace("_", "-")
                 hint = f"Name the right one: {role}=... (--{option} on the command line)."

@@ -131,6 +131,8 @@ class OnlineLearner(RoundParameters, Model, Estimator):
             it: their rounds are rows.
         """
         self.fit_rounds(X, y, qid)
+        if self.n_updates_ == 0:
+            self._warn_of_no_update()
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
@@ -229,6 +231,9 @@ class OnlineLearner(RoundParameters, Model, Estimator):
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
+
+    def _warn_of_no_update(self) -> None:
+        """Warn where a learner that learned nothing is of no use: rankers are not."""
 
     def _check_data(self, given: Given) -> Any:
         """Return what ``_begin`` and ``_prepare`` are given; raise for data that cannot be."""

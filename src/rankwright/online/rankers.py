@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
-
-from numpy.typing import ArrayLike
+from typing import Any, ClassVar
 
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array, finite_scores
@@ -25,22 +23,8 @@ class OnlineLinearRanker(WeightForm, OnlineLearner, Ranker):
     variant: Variant = "last"
     coef_: Floats
 
-    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
-        """Learn from scratch, in ``n_epochs`` passes over the data.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_docs, n_features)
-            Features.
-        y : array-like of shape (n_docs,)
-            Labels; larger is better.
-        qid : array-like of shape (n_docs,), optional
-            Query ids in any order; None is one query.
-        """
-        super().fit(X, y, qid)
-        if self.n_updates_ == 0:
-            self.warn_if_it_ranks_nothing("no query taught it anything. Are all labels equal?")
-        return self
+    def _warn_of_no_update(self) -> None:
+        self.warn_if_it_ranks_nothing("no query taught it anything. Are all labels equal?")
 
     def predict(self, X: Any) -> Floats:
         """Return scores; a larger one ranks higher."""
