@@ -29,7 +29,7 @@ from rankwright.data.feature_names import all_feature_names
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid, check_X
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import known_features
+from rankwright.inputs import known_features, set_names
 from rankwright.losses import Loss, from_name
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import WithValue
@@ -94,16 +94,17 @@ class Model(Protocol):
         more = self.query_arguments(dataset)
         if valid is not None:
             more["valid"] = valid
-        this.fit(self.rows_of(dataset), dataset.y, **more)
+        this.fit(dataset.X, dataset.y, **more)
+        self.keep_names(dataset)
         return self
 
     def query_arguments(self, dataset: Dataset) -> dict[str, Any]:
         """Return the arguments of ``fit`` that tell which documents belong to which query."""
         return {"qid": dataset.qid}
 
-    def rows_of(self, dataset: Dataset) -> Any:
-        """Return the documents as ``fit`` and ``predict`` take them: with the names of features."""
-        return dataset
+    def keep_names(self, dataset: Dataset) -> None:
+        """Keep the names of the features, which an array does not carry."""
+        set_names(self, dataset.feature_names)
 
     def warn_if_it_ranks_nothing(self, reason: str) -> None:
         """Warn of a fitted model that gives all documents the same score."""
@@ -153,7 +154,7 @@ class Model(Protocol):
     def predict_dataset(self, dataset: Dataset) -> Any:
         """Return what :meth:`predict` says of the documents, whatever the order of the columns."""
         this: Any = self
-        return this.predict(self.rows_of(self.align(dataset)))
+        return this.predict(self.align(dataset).X)
 
     def weights(self) -> Floats | None:
         """Return the weight of each feature, or None unless there is one for each."""
@@ -228,9 +229,8 @@ class PlainModel(Model):
         """Return the arguments that the signature of the estimator's ``fit`` has for them."""
         return query_arguments(self.estimator, dataset)
 
-    def rows_of(self, dataset: Dataset) -> Any:
-        """Return an array: what others make of names is theirs."""
-        return dataset.X
+    def keep_names(self, dataset: Dataset) -> None:
+        """Do nothing: with names, scikit-learn would warn of arrays, such as it was fitted to."""
 
     def features(self) -> Features:
         """Return the features that the estimator says it was fitted to."""

@@ -138,8 +138,11 @@ def test_numbers_are_numbers_whoever_has_them() -> None:
 def test_names_on_one_side_only(name: str) -> None:
     for known, given in ((NAMES, None), (None, NAMES)):
         model, data = fitted(name, known), make_data(given)
-        with pytest.warns(DataWarning, match=r"columns are taken by position, since only .* has"):
+        with pytest.warns(
+            DataWarning, match=r"columns are taken by position, since only .*"
+        ) as told:
             found = model.predict_dataset(data)
+        assert len(told) == 1
         assert np.array_equal(found, model.predict(data.X))
         with pytest.raises(rw.DataError, match=r"there must be the 4 features of this \w+, but th"):
             model.predict_dataset(rw.Dataset(data.X[:, :3], data.y, data.qid, given and given[:3]))
