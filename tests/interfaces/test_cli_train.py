@@ -123,3 +123,16 @@ def test_a_width_that_cannot_be_meant_takes_no_memory(
     assert "wide.txt, feature: the largest index is 2147483646, but the file has 1" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "m.rw").exists()
+
+
+def test_validation_queries_that_were_learned_are_refused(run: Cli, tmp_path: Path) -> None:
+    data = rw.data.make_mslr_like(n_queries=30, n_features=5, mean_docs=10)
+    rw.write_letor(data, tmp_path / "all.txt")
+    words = ["train", "all.txt", "--model", "boosted", "-p", "n_estimators=3", "-o", "m.rw"]
+    code, out, err = run(*words, "--valid", "all.txt")
+    assert (code, out) == (2, "")
+    assert err.startswith("rankwright: the queries of all.txt and all.txt must be different, but ")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "m.rw").exists()
+    assert run(*words, "--valid", "all.txt", "--allow-overlap")[0] == 0
+    assert rw.load(tmp_path / "m.rw").n_iter_ > 0
