@@ -250,6 +250,7 @@ class Problem:
     def objective(self) -> Any:
         """Return the objective on standardised features; sparse ones are taken as they are."""
         from rankwright.linear.scaling import standard_deviations
+
         from rankwright.losses import XENDCG, Domination, ListNet, Loss
         from rankwright.penalties import ElasticNet
         from rankwright.solvers import Objective, Share

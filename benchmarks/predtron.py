@@ -79,7 +79,7 @@ def _our_classes(n_rows: int) -> Callable[[], Run]:
     X, y = _rows(n_rows)
 
     def run() -> Run:
-        model, seconds = timed(lambda: PredtronClassifier().fit(X, y))
+        model, seconds = timed(lambda: PredtronClassifier(standardize=False).fit(X, y))
         return Run({"total": seconds}, {"mistakes": model.n_updates_ / n_rows})
 
     return run
@@ -142,7 +142,9 @@ def _one_pass(kind: str, n_queries: int) -> Callable[[], Run]:
     X = np.ascontiguousarray(data.X / data.X.std(axis=0), dtype=np.float32)
 
     def run() -> Run:
-        model, seconds = timed(lambda: getattr(rw, kind)().fit(X, data.y, data.qid))
+        model, seconds = timed(
+            lambda: getattr(rw, kind)(standardize=False).fit(X, data.y, data.qid)
+        )
         return Run({"total": seconds}, {"loss": model.cumulative_loss_ / data.n_queries})
 
     return run

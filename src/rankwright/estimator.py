@@ -195,17 +195,8 @@ class Model(Protocol):
         """Return what there is to tell of a fitted model in a line or two, by name."""
         this: Any = self
         params = this.get_params()
-        return {name: params[name] for name in ("loss", "alpha") if name in params}
-
-    def unscale(self, scale: Floats) -> None:
-        """Turn a model of features divided by ``scale`` into one of the features as they are."""
-        this: Any = self
-        if getattr(self, "coef_", None) is None:
-            raise TypeError(
-                "a model of scaled features needs weights that can be scaled back, which "
-                f"{kind_of(self)} has not."
-            )
-        this.coef_ = this.coef_ / scale
+        found = {name: params[name] for name in ("loss", "alpha") if name in params}
+        return found | ({"scale": "standardized features"} if "scale_" in vars(self) else {})
 
 
 class PlainModel(Model):

@@ -42,6 +42,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _are_positive(values: Any) -> bool:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return array.ndim == 1 and bool((np.isfinite(array) & (array > 0)).all())
+
+
 def whole(least: int) -> Rule:
     """Return the rule of integers that are at least so large."""
     text = "a positive integer" if least == 1 else f"an integer of at least {least}"
@@ -73,7 +81,10 @@ RULES: Mapping[str, Rule] = {
     ),
     "alpha": NOT_NEGATIVE,
     "l1_ratio": number("a number between 0 and 1", lambda value: 0 <= value <= 1),
-    "standardize": TRUTH,
+    "standardize": Rule(
+        "True, False or positive scales",
+        lambda value: TRUTH.holds(value) or _are_positive(value),
+    ),
     "solver": choice(
         "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
     ),

@@ -29,10 +29,12 @@ from rankwright.data.writing import remove_leftovers
 from rankwright.exceptions import DataError
 from rankwright.online.base import LearnerOfClasses, OnlineLearner
 from rankwright.persistence import load, save
+from rankwright.scaling import Moments
 
 Learner = TypeVar("Learner", bound=OnlineLearner)
 
 EVERY = 10_000  # queries between checkpoints, by default
+FIRST = 10_000  # documents of a pipe that its scale is measured on
 PIECE = 32  # queries
 BLOCK_BYTES = 2 << 20
 _PLACE = {"pass": int, "pieces": int, "data": str}  # in a checkpoint; data is their hash
@@ -76,6 +78,8 @@ def fit_stream(
 
     What comes out is what ``learner.fit`` makes of the whole file if it does not shuffle: the same
     bits, but for kernels and for norms of Predtron other than l2, whose sums depend on the pieces.
+    The scale of a learner that standardizes is measured in a pass of its own; on the first 10,000
+    documents of what can be read only once.
     What the run has to say, such as where it resumes, goes to the logger ``rankwright.streaming``.
 
     Parameters
@@ -160,7 +164,8 @@ class _StreamRun:
         """Return the learner after all passes."""
         self._check()
         place = self._start()
-        self._find_classes()
+        if not self.learner.has_begun:
+            self._look_ahead()
         for n_pass in range(place["pass"], self.learner.n_epochs):
             self._pass(n_pass, place["pieces"] if n_pass == place["pass"] else 0, place)
         return self.learner
@@ -171,6 +176,8 @@ class _StreamRun:
         since = 0
         recognise = partial(self._recognise, place, n_pass)
         pieces = self._pieces(on_count=self._begin_pass, on_digest=recognise)
+        if self.learner.standardizes and not self._seekable:
+            pieces = self._measure_first(pieces)
         for n_pieces, piece in enumerate(pieces, start=1):
             if n_pieces <= done:
                 self._tell(piece.n_docs, learned=False)
@@ -252,25 +259,47 @@ class _StreamRun:
             return beginning
         return self._load_checkpoint(self.checkpoint)
 
-    def _find_classes(self) -> None:
-        """Look for all labels where a learner must know them beforehand."""
-        if not isinstance(self.learner, LearnerOfClasses) or self.learner.has_begun:
-            return
-        has_parameter = "classes" in self.learner.get_params()
-        if has_parameter and self.learner.get_params()["classes"] is not None:
-            return
+    def _look_ahead(self) -> None:
+        """Go over the data for what a learner must know beforehand: its scale, and all labels."""
+        params = self.learner.get_params()
+        learns_classes = isinstance(self.learner, LearnerOfClasses)
+        wants_labels = learns_classes and params.get("classes") is None
         if not self._seekable:
-            raise ValueError(
-                f"{type(self.learner).__name__} needs all labels before the first document of a "
-                "stream: give classes, such as [0, 1, 2]."
-            )
+            if wants_labels:
+                raise ValueError(
+                    f"{type(self.learner).__name__} needs all labels before the first document of "
+                    "a stream: give classes, such as [0, 1, 2]."
+                )
+            return
+        if not (wants_labels or self.learner.standardizes):
+            return
         labels: set[float] = set()
+        moments: Moments | None = None
         for piece in self._pieces():
             labels.update(piece.y.tolist())
-        if has_parameter:
+            moments = moments or Moments(piece.n_features)
+            moments.add(piece.X)
+        if moments is not None and self.learner.standardizes:
+            self.learner.freeze_scale(moments)
+        if wants_labels and "classes" in params:
             self.learner.set_params(classes=sorted(labels))
-        else:
+        elif wants_labels:
             self.announced = {"classes": sorted(labels)}
+
+    def _measure_first(self, pieces: Iterator[Dataset]) -> Iterator[Dataset]:
+        """Measure the scale on the first documents of what can be read only once."""
+        first: list[Dataset] = []
+        moments: Moments | None = None
+        for piece in pieces:
+            first.append(piece)
+            moments = moments or Moments(piece.n_features)
+            moments.add(piece.X)
+            if moments.n_rows >= FIRST:
+                break
+        if moments is not None:
+            self.learner.freeze_scale(moments)
+        yield from first
+        yield from pieces
 
     # ---- checkpoints ----
 

@@ -106,19 +106,22 @@ def test_the_bound_is_made_of_its_terms() -> None:
     X, y, qid, u = random_queries(np.random.default_rng(3), separable=True)
     report = MarginReport(X, y, qid, u)
     assert report.separable
-    bound = SLAMPerceptron("map-uniform").bound(u, X, y, qid)
+    bound = SLAMPerceptron("map-uniform", standardize=False).bound(u, X, y, qid)
     t = bound.terms
     assert bound.value == pytest.approx(4 * t["R"] ** 2 * t["V"] / t["gamma"] ** 2)
     assert t["R"] == pytest.approx(report.radius)
     binary = MarginReport(X, y >= 1, qid, u)
     assert t["gamma"] == pytest.approx(binary.margin)
-    paper = SLAMPerceptron("ndcg", "paper").bound(u, X, y, qid)
+    paper = SLAMPerceptron("ndcg", "paper", standardize=False).bound(u, X, y, qid)
     assert paper.name in ("Theorem 5", "Algorithm 1 as printed, separable")
-    for learner in (SLAMPerceptron(kernel="rbf"), PRank(kernel="rbf")):
+    for learner in (
+        SLAMPerceptron(kernel="rbf", standardize=False),
+        PRank(kernel="rbf", standardize=False),
+    ):
         with pytest.raises(ValueError, match="needs weights to compare with: use kernel=None"):
             learner.bound(u, X, y, qid)
     with pytest.raises(ValueError, match="the comparator must be a vector of"):
-        SLAMPerceptron().bound([1.0] * 9, X, y, qid)
+        SLAMPerceptron(standardize=False).bound([1.0] * 9, X, y, qid)
 
 
 # --- counterexamples ---------------------------------------------------------------------------
@@ -137,7 +140,9 @@ def test_s1_the_printed_algorithm_breaks_its_theorem() -> None:
         assert 2418 <= bound.value < 2500
         for update, losses in found.items():
             kind: Any = update
-            losses.append(SLAMPerceptron("map", kind).fit(*data).cumulative_loss_)
+            losses.append(
+                SLAMPerceptron("map", kind, standardize=False).fit(*data).cumulative_loss_
+            )
     # The bound is the same for every scale; so are the losses of the runs that it speaks of.
     np.testing.assert_allclose(found["paper"], found["paper"][0])
     np.testing.assert_allclose(found["misordered"], found["misordered"][0])
@@ -226,8 +231,8 @@ def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:
     u = np.array([1.0, -0.5, 0.0, 0.2, -0.7, 0.6])  # weights, then thresholds
     value = X @ u[:4] + 0.3 * rng.normal(size=300)
     y = np.searchsorted(u[4:], value)
-    learner = rw.PRank(classes=[0, 1, 2])
-    (rounds,) = rw.PRank(classes=[0, 1, 2]).fit_rounds(X, y)
+    learner = rw.PRank(classes=[0, 1, 2], standardize=False)
+    (rounds,) = rw.PRank(classes=[0, 1, 2], standardize=False).fit_rounds(X, y)
     unit = u / np.linalg.norm(u)
     signs = np.where(y[:, None] > np.arange(2), 1, -1)
     margins = signs * ((X @ unit[:4])[:, None] - unit[4:])  # of every threshold

@@ -143,27 +143,6 @@ def test_no_private_name_of_a_model_is_used_from_another_file() -> None:
 # --- weights -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["last", "averaged", "voted"])
-def test_a_model_of_scaled_features_becomes_one_of_the_features(variant: Any) -> None:
-    data, scale = make_data(), np.array([1.0, 10.0, 0.5, 3.0])
-    model = rw.SLAMPerceptron(variant=variant).fit(data.X / scale, data.y, data.qid)
-    scores = model.predict(data.X / scale)
-    names = ["coef_", *(() if variant == "last" else ("last_coef_", "coef_sum_"))]
-    weights = {name: getattr(model, name).copy() for name in names}
-    model.unscale(scale)
-    np.testing.assert_allclose(model.predict(data.X), scores)
-    for name, before in weights.items():
-        np.testing.assert_array_equal(getattr(model, name), before / scale)
-
-
-@pytest.mark.parametrize("model", [rw.SLAMPerceptron(kernel="rbf"), make_model("random")])
-def test_without_weights_there_is_nothing_to_scale_back(model: Any) -> None:
-    data = make_data()
-    model.fit(data.X, data.y, data.qid)
-    with pytest.raises(TypeError, match=f"which {type(model).__name__} has not"):
-        as_model(model).unscale(np.ones(4))
-
-
 def test_a_kernel_leaves_no_weights_of_an_earlier_fit() -> None:
     data = make_data()
     model = rw.SLAMPerceptron().fit(data.X, data.y, data.qid)
@@ -216,9 +195,6 @@ def test_a_plain_estimator_has_safe_answers() -> None:
     ridge = Ridge().fit(data.X, data.y)
     np.testing.assert_array_equal(as_model(ridge).weights(), ridge.coef_)
     np.testing.assert_array_equal(as_model(ridge).feature_strength(), np.abs(ridge.coef_))
-    before = ridge.coef_.copy()
-    as_model(ridge).unscale(np.full(4, 2.0))
-    np.testing.assert_array_equal(ridge.coef_, before / 2)
 
 
 @pytest.mark.parametrize(
@@ -243,8 +219,6 @@ def test_a_plain_estimator_is_compared_tuned_and_evaluated() -> None:
     assert sorted(standing.name for standing in found.standings) == ["plain", "ridge"]
     study = tune(Plain(), train, {"alpha": Range(0.1, 10.0)}, n_trials=2, n_folds=2)
     assert len(study.trials) == 2
-    scaled = rw.compare(train, [Entry("ridge", PlainRidge(), scale=True)], test=test, n_trials=1)
-    assert [standing.name for standing in scaled.standings] == ["ridge"]
     evaluation = rw.evaluate(Plain().fit(train.X, train.y), test, ["ndcg@10"])
     assert "ndcg@10" in str(evaluation)
 

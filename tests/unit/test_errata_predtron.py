@@ -43,9 +43,11 @@ def test_p2_a_step_of_one_breaks_theorem_1_and_its_own_step_does_not() -> None:
     for scale in (1.0, 0.1, 0.01):
         # The bound does not see the scale.
         assert predtron_theorem1(scale * margin, scale, 1.0, 3.0).value == pytest.approx(bound)
-        one = Predtron(Ordinal(4), "augmented", eta=1.0, n_epochs=3000).fit(scale * X, y)
-        own = Predtron(Ordinal(4), "augmented", n_epochs=100).fit(scale * X, y)
-        predicted = Predtron(Ordinal(4), n_epochs=100).fit(scale * X, y)
+        one = Predtron(Ordinal(4), "augmented", eta=1.0, n_epochs=3000, standardize=False).fit(
+            scale * X, y
+        )
+        own = Predtron(Ordinal(4), "augmented", n_epochs=100, standardize=False).fit(scale * X, y)
+        predicted = Predtron(Ordinal(4), n_epochs=100, standardize=False).fit(scale * X, y)
         for total, run in zip(lost.values(), (one, own, predicted), strict=True):
             total.append(run.cumulative_loss_)
         # What holds for any step, and what holds without one.

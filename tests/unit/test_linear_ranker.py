@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from rankwright.linear.scaling import standard_deviations
 
 from rankwright.data import Dataset, Groups
 from rankwright.exceptions import ConvergenceWarning
 from rankwright.linear import LinearRanker
-from rankwright.linear.scaling import standard_deviations
 from rankwright.losses import LOSSES, XENDCG, Domination, ListNet
 from rankwright.metrics import NDCG
 from rankwright.penalties import ElasticNet

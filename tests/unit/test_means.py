@@ -41,7 +41,9 @@ def test_the_means_of_four_rounds_by_hand() -> None:
     np.testing.assert_allclose(after_each_query("voted"), expected, rtol=1e-15)
 
 
-RANKER, ORDINAL, PREDTRON = rw.SLAMPerceptron(), rw.PRank(), rw.PredtronClassifier()
+RANKER, ORDINAL, PREDTRON = (
+    kind(standardize=False) for kind in (rw.SLAMPerceptron, rw.PRank, rw.PredtronClassifier)
+)
 
 
 @pytest.mark.parametrize(

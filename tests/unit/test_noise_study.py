@@ -243,7 +243,7 @@ def test_the_default_models_run(ds: Dataset) -> None:
 
 
 def test_entries_and_names_can_be_mixed(ds: Dataset) -> None:
-    mine = Entry("mine", LinearRanker("listnet"), scale=True)
+    mine = Entry("mine", LinearRanker("listnet", standardize=True))
     study = noise_study(ds, "labels", ["best-feature", mine], levels=[0], n_trials=2)
     assert study.models == ("best-feature", "mine")
 

@@ -43,7 +43,7 @@ X2 = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 
 def test_the_perceptron_by_hand() -> None:
     # x1 is a mistake (tie), x2 as well; x3 is scored 2 + 2 * -4 + ... < 0, and right.
-    model = PredtronClassifier(fit_intercept=False).fit(X2, [1, 0, 0])
+    model = PredtronClassifier(fit_intercept=False, standardize=False).fit(X2, [1, 0, 0])
     # W += 2 x1; W -= 2 x2; then 2 - 4 < 0.
     np.testing.assert_array_equal(model.coef_, [[2.0, -4.0]])
     assert (model.n_rounds_, model.n_updates_, model.cumulative_loss_) == (3, 2, 2.0)
@@ -51,24 +51,32 @@ def test_the_perceptron_by_hand() -> None:
 
 
 def test_costs_scale_the_updates() -> None:
-    model = PredtronClassifier([3.0, 0.5], fit_intercept=False).fit(X2, [1, 0, 0])
+    model = PredtronClassifier([3.0, 0.5], fit_intercept=False, standardize=False).fit(
+        X2, [1, 0, 0]
+    )
     # 0.5 (2 x1), then 3 (2 x2): costs are by true class.
     np.testing.assert_array_equal(model.coef_, [[1.0, -12.0]])
     assert model.cumulative_loss_ == 3.5
-    same = PredtronClassifier([[0.0, 0.5], [3.0, 0.0]], fit_intercept=False).fit(X2, [1, 0, 0])
+    same = PredtronClassifier([[0.0, 0.5], [3.0, 0.0]], fit_intercept=False, standardize=False).fit(
+        X2, [1, 0, 0]
+    )
     np.testing.assert_array_equal(same.coef_, model.coef_)
 
 
 def test_steps_are_those_of_the_theorem() -> None:
     X = np.array([[3.0, 4.0], [1.0, 0.0]])
-    assert PredtronOrdinal("augmented", fit_intercept=False).fit(X, [0, 1]).eta_ == 1 / (4 * 25)
-    assert PredtronOrdinal("augmented").fit(X, [0, 1]).eta_ == pytest.approx(1 / (4 * 26))
-    model = PredtronClassifier(mode="augmented", norm="l1").fit(X, [0, 1])
+    assert PredtronOrdinal("augmented", fit_intercept=False, standardize=False).fit(
+        X, [0, 1]
+    ).eta_ == 1 / (4 * 25)
+    assert PredtronOrdinal("augmented", standardize=False).fit(X, [0, 1]).eta_ == pytest.approx(
+        1 / (4 * 26)
+    )
+    model = PredtronClassifier(mode="augmented", norm="l1", standardize=False).fit(X, [0, 1])
     assert model.eta_ == pytest.approx(1 / (4 * 3 * 16))  # q = 2: three weights, largest entry 4
-    ranker = PredtronRanker(mode="augmented").fit(np.diag([2.0, 1.0]), [1, 0])
+    ranker = PredtronRanker(mode="augmented", standardize=False).fit(np.diag([2.0, 1.0]), [1, 0])
     smallest = 1 - 1 / np.log2(3)
     assert ranker.eta_ == pytest.approx(smallest / (4 * 4))
-    given = PredtronRanker(mode="augmented", radius=2.0, smallest_loss=0.1)
+    given = PredtronRanker(mode="augmented", radius=2.0, smallest_loss=0.1, standardize=False)
     assert given.partial_fit(X, [1, 0]).eta_ == pytest.approx(0.1 / 16)
 
 
@@ -204,20 +212,22 @@ def test_a_problem_says_what_it_lacks() -> None:
             return y
 
     bare: Any = Bare()
-    assert Predtron(bare, n_epochs=3).fit(X2, [1, 0, 0]).score(X2, [1, 0, 0]) == 0
+    assert (
+        Predtron(bare, n_epochs=3, standardize=False).fit(X2, [1, 0, 0]).score(X2, [1, 0, 0]) == 0
+    )
     heir: Any = type("Heir", (Bare, Problem), {})()
     for problem in (bare, heir):
         name = type(problem).__name__
         with pytest.raises(
             NotImplementedError, match=rf"{name} has no loss_range\(y\).* Pass eta\."
         ):
-            Predtron(problem, "augmented").fit(X2, [1, 0, 0])
+            Predtron(problem, "augmented", standardize=False).fit(X2, [1, 0, 0])
         with pytest.raises(NotImplementedError, match=rf"{name} has no augmented\(scores, y\)"):
-            Predtron(problem, "augmented", eta=1.0).fit(X2, [1, 0, 0])
+            Predtron(problem, "augmented", eta=1.0, standardize=False).fit(X2, [1, 0, 0])
     with pytest.raises(ValueError, match="a label for each of 3 examples, not 2"):
-        Predtron(bare).fit(X2, [1, 0])
+        Predtron(bare, standardize=False).fit(X2, [1, 0])
     with pytest.raises(ValueError, match="queries have no intercept"):
-        Predtron(Ranking(), fit_intercept=True).fit(X2, [[1, 0, 0]], [0, 0, 0])
+        Predtron(Ranking(), fit_intercept=True, standardize=False).fit(X2, [[1, 0, 0]], [0, 0, 0])
 
 
 def test_comparators_must_fit() -> None:

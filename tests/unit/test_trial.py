@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 import rankwright as rw
-from rankwright.comparison import Choice, Entry, Range, lineup, tune
+from rankwright.comparison import Choice, Entry, Range, tune
 from rankwright.comparison.trial import run_trial
 from rankwright.evaluation import Fold, split
 
@@ -69,35 +68,10 @@ def test_a_model_has_the_threads_and_the_metric_that_it_is_given(n_jobs: Any, fo
     assert SEEN[-1]["eval_metric"] == "rr"
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_scaled_model_watches_scaled_queries(sparse: bool, fold: Fold) -> None:
-    if sparse:
-        parts = [rw.Dataset(sp.csr_array(p.X), p.y, p.qid) for p in fold.parts().values()]
-        fold = Fold("sparse", *parts)
-    result = run_trial(Entry("mine", Watcher(), scale=True), {}, fold, "ndcg@10")
-    dense = [p.X.toarray() if sparse else p.X for p in (fold.train, fold.valid)]
-    scale = dense[0].std(axis=0, dtype=np.float64)
-    (seen,) = SEEN
-    for given, X in ((seen["X"], dense[0]), (seen["valid"].X, dense[1])):
-        as_array = given.toarray() if sparse else given
-        assert as_array.dtype == np.float32
-        np.testing.assert_allclose(as_array, X / scale, rtol=1e-5)
-    np.testing.assert_array_equal(seen["valid"].y, fold.valid.y)
-    np.testing.assert_array_equal(seen["valid"].qid, fold.valid.qid)
-    # The weights are for the features as they are.
-    np.testing.assert_allclose(result.model.coef_, 1 / scale, rtol=1e-6)
-
-
-def test_without_scale_the_validation_queries_are_the_folds_own(fold: Fold) -> None:
+def test_the_validation_queries_are_the_folds_own(fold: Fold) -> None:
     run_trial(Entry("mine", Watcher()), {}, fold, "ndcg@10")
     assert SEEN[0]["valid"] is fold.valid
     assert SEEN[0]["X"] is fold.train.X
-
-
-def test_scale_needs_weights_to_divide(fold: Fold) -> None:
-    trees = Entry("trees", rw.BoostedRanker(n_estimators=2), scale=True)
-    with pytest.raises(TypeError, match="weights that can be scaled back, which BoostedRanker"):
-        run_trial(trees, {}, fold, "ndcg@10")
 
 
 def test_trees_of_a_search_stop_by_the_metric_that_is_asked_for() -> None:
@@ -115,11 +89,3 @@ def test_trees_of_a_search_stop_by_the_metric_that_is_asked_for() -> None:
     assert study.best.value == pytest.approx(means["ap"], abs=1e-12)
     assert abs(means["ap"] - means["ndcg@10"]) > 1e-3
     assert study.fit_best(data).eval_metric == "ap"
-
-
-def test_online_entries_of_the_line_up_are_fitted_to_scaled_features(fold: Fold) -> None:
-    (entry,) = lineup(["pamir"])
-    found = run_trial(entry, {}, fold, "ndcg@10").model
-    scale = fold.train.X.std(axis=0, dtype=np.float64)
-    alone = clone(entry.estimator).fit(fold.train.X / scale, fold.train.y, fold.train.qid)
-    np.testing.assert_allclose(found.coef_, alone.coef_ / scale, rtol=1e-3)

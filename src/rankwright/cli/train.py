@@ -38,7 +38,8 @@ Alpha = Annotated[
 Standardize = Annotated[
     bool | None,
     typer.Option(
-        "--standardize/--no-standardize", help="Divide features by their standard deviations."
+        "--standardize/--no-standardize",
+        help="Bring features to one scale; on for linear and online models.",
     ),
 ]
 Valid = Annotated[
@@ -219,6 +220,7 @@ def _sentence(facts: dict[str, Any]) -> str:
     """Return the facts as one line."""
     forms = {
         "loss": "{}",
+        "scale": "{}",
         "objective": "objective {:.6g}",
         "gap": "gap at most {:.1e}",
         "features_used": "{} of " + str(facts.get("features")) + " features",

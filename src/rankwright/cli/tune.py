@@ -97,7 +97,6 @@ def tune(
             n_folds=folds,
             metric=metric,
             sampler=_sampler(sampler),
-            scale=entry.scale,
             random_state=seed,
             n_jobs=jobs,
             path=study,

@@ -17,7 +17,7 @@ from rankwright.models import make_model
 from rankwright.suggestions import meant
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
-_KEYS = ("model", "params", "search", "family", "scale")
+_KEYS = ("model", "params", "search", "family")
 _ALPHA = Range(1e-5, 1.0, log=True)
 
 
@@ -39,16 +39,12 @@ class Entry:
         Parameters to search; with none there is one trial.
     family : str
         ``"linear"``, ``"online"``, ``"trees"``, ``"baseline"``, or a word of yours.
-    scale : bool
-        Fit to features divided by their standard deviations, for linear models that do not do so
-        themselves; the weights are then divided too, and are for the features as they are.
     """
 
     name: str
     estimator: Any
     space: Space = field(default_factory=dict)
     family: str = ""
-    scale: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -66,10 +62,16 @@ class Entry:
 
     def describe(self) -> str:
         """Return class, parameters and space as a text that is equal for equal entries."""
-        return f"{described(self.estimator)} {described([*self.space.items()])} {self.scale}"
+        return f"{described(self.estimator)} {described([*self.space.items()])}"
 
 
-_ONLINE = {"variant": "averaged", "n_epochs": 5, "shuffle": True, "random_state": 0}
+_ONLINE = {
+    "standardize": True,
+    "variant": "averaged",
+    "n_epochs": 5,
+    "shuffle": True,
+    "random_state": 0,
+}
 _BOOSTED = {"n_estimators": 300, "early_stopping_rounds": 30, "num_leaves": 15}
 _TREES = {
     "learning_rate": Range(0.02, 0.2, log=True),
@@ -116,7 +118,7 @@ _LINEUP: dict[str, tuple[str, str, dict[str, Any], Space]] = {
     "pamir": (
         "online",
         "pamir",
-        {"variant": "averaged", "C": 1e-3},
+        {"standardize": True, "variant": "averaged", "C": 1e-3},
         {"C": Range(1e-5, 1.0, log=True), "n_epochs": Range(1, 10, log=True, integer=True)},
     ),
     "xendcg-trees": ("trees", "boosted", {"loss": "xendcg", **_BOOSTED}, _TREES),
@@ -146,7 +148,7 @@ def lineup(names: Iterable[str] | None = None) -> list[Entry]:
             )
         family, model, params, space = _LINEUP[name]
         estimator = make_model(model, **params)
-        entries.append(Entry(name, estimator, space, family, scale=family == "online"))
+        entries.append(Entry(name, estimator, space, family))
     return check_entry_names(entries)
 
 
@@ -154,7 +156,7 @@ def read_lineup(path: PathLike) -> list[Entry]:
     """Read a line-up from a TOML file.
 
     Each table below ``models`` is an entry. It may name a ``model`` of the command line with its
-    ``params``, what to ``search``, ``family`` and ``scale``; without ``model`` it is one of the
+    ``params``, what to ``search`` and ``family``; without ``model`` it is one of the
     default line-up::
 
         [models.xendcg-linear]
@@ -190,9 +192,7 @@ def _from_table(name: str, table: Any) -> Entry:
     estimator = make_model(table["model"], **table.get("params", {}))
     estimator.check_params()
     space = parse_space(table.get("search", {}))
-    return Entry(
-        name, estimator, space, str(table.get("family", "")), table.get("scale", False) is True
-    )
+    return Entry(name, estimator, space, str(table.get("family", "")))
 
 
 def check_entry_names(entries: list[Entry]) -> list[Entry]:

@@ -88,6 +88,8 @@ def run_trial(
     """
     from sklearn.base import clone
 
+    from rankwright.estimator import as_model
+
     model = clone(entry.estimator)
     given = {"eval_metric": str(metric) if watch else None, "n_jobs": n_jobs}
     known = model.get_params()
@@ -97,7 +99,8 @@ def run_trial(
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _fit_on_fold(model, fold, entry.scale)
+        asked = as_model(model)
+        asked.fit_dataset(fold.train, valid=fold.valid if asked.takes_valid() else None)
     seconds = time.perf_counter() - begin
     part = fold.parts()[on]
     per_query = parse(metric).per_query(part.y, model.predict(part.X), part.groups)
@@ -109,23 +112,6 @@ def run_trial(
         seconds,
         sorted({str(warning.message) for warning in caught}),
     )
-
-
-def _fit_on_fold(model: Any, fold: Fold, scale: bool) -> None:
-    from rankwright.estimator import as_model
-    from rankwright.linear.scaling import divided, standard_deviations
-
-    train, valid = fold.train, fold.valid
-    if scale:
-        deviations = standard_deviations(train.X)
-        train, valid = (
-            Dataset.from_checked(divided(part.X, deviations), part.y, part.qid, part.feature_names)
-            for part in (train, valid)
-        )
-    asked = as_model(model)
-    asked.fit_dataset(train, valid=valid if asked.takes_valid() else None)
-    if scale:
-        asked.unscale(deviations)
 
 
 # ---- a search ----

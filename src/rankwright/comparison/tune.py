@@ -117,7 +117,6 @@ def tune(
     n_folds: int = 3,
     metric: str = "ndcg@10",
     sampler: SamplerName = "random",
-    scale: bool = False,
     random_state: int = 0,
     n_jobs: int | None = 1,
     path: PathLike | None = None,
@@ -143,8 +142,6 @@ def tune(
     sampler : {"random", "optuna"}, default "random"
         ``"random"`` draws points that cover the space evenly; ``"optuna"`` lets Optuna's
         tree-structured Parzen estimator choose (``pip install 'rankwright[tune]'``).
-    scale : bool, default False
-        Fit to features divided by their standard deviations; see :class:`Entry`.
     random_state : int, default 0
         Seed of folds and draws.
     n_jobs : int, optional
@@ -170,7 +167,7 @@ def tune(
     check_count("n_trials", n_trials)
     if not space:
         raise ValueError("space must name at least one parameter to search.")
-    entry = Entry("tuned", estimator, space, scale=scale)
+    entry = Entry("tuned", estimator, space)
     chooser = choose_sampler(sampler)(space, random_state, parse(metric).higher_is_better)
     folds = [
         Fold(f"fold {i + 1}", *_parts(entry, train, random_state), left_out).check()

@@ -17,10 +17,11 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array, finite_scores
 from rankwright.exceptions import ConvergenceWarning
 from rankwright.inputs import RankingData, check_features, check_ranking_data
-from rankwright.linear.scaling import scaled
 from rankwright.losses import Loss
 from rankwright.metrics import Metric
+from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
+from rankwright.scaling import by_deviation
 from rankwright.solvers import Objective, Share, Solution
 from rankwright.solvers.solution import Callback
 
@@ -145,7 +146,10 @@ class LinearModel(Ranker):
         return ElasticNet.from_name(self.penalty, alpha, self.l1_ratio)
 
     def _scaled(self, X: Matrix) -> tuple[Matrix, Floats]:
-        return scaled(X) if self.standardize else (X, np.ones(X.shape[1]))
+        if not self.standardize:
+            return X, np.ones(X.shape[1])
+        scale = by_deviation(X)
+        return scale.apply(X), scale.scale
 
     def _minimize(
         self, objective: Objective, start: Floats | None, callback: Callback | None = None
@@ -164,6 +168,9 @@ class LinearModel(Ranker):
     def _keep(self, solution: Solution, scale: Floats) -> None:
         # Weights of X / scale become weights of X.
         self.coef_ = solution.coef / scale
+        self.__dict__.pop("scale_", None)
+        if self.standardize:
+            self.scale_ = scale
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
         self.gap_ = solution.gap
@@ -255,12 +262,15 @@ class LinearModel(Ranker):
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
+        TRUTH.check("standardize", self.standardize)
         self._penalty(self.alpha)
 
     def check_state(self) -> None:
         """Raise unless there is a weight for each feature."""
         super().check_state()
         check_fitted_array(self, "coef_", (self.n_features_in_,))
+        if "scale_" in vars(self):
+            check_fitted_array(self, "scale_", (self.n_features_in_,))
 
     def curves(self) -> dict[str, list[float]]:
         """Return the objective after each iteration."""

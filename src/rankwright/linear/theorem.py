@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.dataset import Dataset
-from rankwright.linear.scaling import scaled
 from rankwright.penalties import ElasticNet
+from rankwright.scaling import FeatureScale, by_deviation
 from rankwright.theory import Generalization, generalization, radius
 
 
@@ -39,12 +39,13 @@ def generalization_of(ranker: Any, dataset: Dataset) -> tuple[Generalization | N
     dataset = ranker.align(dataset)
     X, coef = dataset.X, ranker.coef_
     if ranker.standardize:
-        # Penalised was the length of the weights of X / scale.
-        X, scale = scaled(X)
-        coef = coef * scale
+        # Penalised was the length of the weights of X / scale; older files do not tell the scale.
+        kept = vars(ranker).get("scale_")
+        scale = by_deviation(X) if kept is None else FeatureScale(kept)
+        X, coef = scale.apply(X), coef * scale.scale
         reservations.append(
-            "Features were divided by their standard deviations, and R_X and B are those of the "
-            "divided features. The theorem takes the features as given."
+            "Features were scaled, and R_X and B are those of the scaled features. The theorem "
+            "takes the features as given."
         )
     penalty = ElasticNet.from_name(ranker.penalty, ranker.alpha, ranker.l1_ratio)
     alpha = penalty.l2 if penalty.l2 > 0 else None

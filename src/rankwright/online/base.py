@@ -12,10 +12,9 @@ from sklearn.base import clone
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
-from rankwright.estimator import Estimator, Model
 from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
-from rankwright.online.parameters import RoundParameters
+from rankwright.online.standardize import Standardized
 from rankwright.theory.guarantee import Guarantee
 
 
@@ -45,13 +44,20 @@ class Ledger:
     Attributes
     ----------
     comparator
-        What the learner is compared with, fixed in advance.
+        What the learner is compared with, fixed in advance; in its scale once it has begun.
     totals : dict of str to float
         Sums and extremes over the rounds, kept by the learner's ``_charge``.
     """
 
     comparator: Any
     totals: dict[str, float] = field(default_factory=dict)
+    in_scale: bool = False
+
+    def enter(self, learner: OnlineLearner) -> None:
+        """Bring the comparator into the scale of a learner, once."""
+        if not self.in_scale:
+            self.comparator = learner._comparator_in_scale(self.comparator)
+            self.in_scale = True
 
     def add(self, name: str, value: float) -> None:
         """Add to a sum."""
@@ -77,7 +83,7 @@ class Given:
     classes: ArrayLike | None = None
 
 
-class OnlineLearner(RoundParameters, Model, Estimator):
+class OnlineLearner(Standardized):
     """Base of the online learners.
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
@@ -155,7 +161,9 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         Parameters
         ----------
         u : array-like
-            The comparator: of the form of this learner's own weights.
+            The comparator: of the form of this learner's own weights, for features as they are.
+            Where the learner standardizes, the guarantee is about the scaled features, and so are
+            its terms: the radius, and the length and the margin of u.
         X, y, qid
             As for :meth:`fit`.
         """
@@ -172,6 +180,8 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         """Do what :meth:`fit` does, and tell what happened in each epoch."""
         self.check_params()
         data = self._check_data(Given(X, y, qid, first=True))
+        self._begin_scale(data.X, whole=True)
+        data = self._data_in_scale(data)
         self._begin(data, whole=True)
         self._begin_rounds()
         task = self._prepare(data)
@@ -193,6 +203,9 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         self.check_params()
         data = self._check_data(Given(X, y, qid, first, classes))
         if first:
+            self._begin_scale(data.X, whole=False)
+        data = self._data_in_scale(data)
+        if first:
             self._begin(data, whole=False)
             self._begin_rounds()
         return self._run(self._prepare(data), np.arange(self._n_rounds(data)), ledger)
@@ -206,6 +219,8 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         self.n_rounds_, self.n_updates_, self.cumulative_loss_ = 0, 0, 0.0
 
     def _run(self, task: Any, order: Ints, ledger: Ledger | None) -> Rounds:
+        if ledger is not None:
+            ledger.enter(self)
         rounds = self._learn(task, order, None if ledger is None else ledger.comparator)
         if ledger is not None:
             ledger.add("loss", float(np.cumsum(np.append(0.0, rounds.losses))[-1]))

@@ -8,18 +8,20 @@ import numpy as np
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import Estimator, Model, check_fitted_array
+from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.kernel import BLOCK, Expansion, Kernel
 from rankwright.online.means import Variant
 from rankwright.online.parameters import KernelParameters
+from rankwright.online.standardize import Standardized
 
 
-class KernelForm(KernelParameters, Model, Estimator):
+class KernelForm(KernelParameters, Standardized):
     """Mixin of learners with a parameter ``kernel``.
 
-    Without a kernel a learner has weights; with one it has ``support_`` (documents, or columns of a
-    precomputed kernel), ``dual_coef_`` and ``born_``, the round in which each joined.
+    Without a kernel a learner has weights; with one it has ``support_`` (documents as
+    it saw them, or columns of a precomputed kernel), ``dual_coef_`` and ``born_``, the round in
+    which each joined.
     """
 
     variant: Variant
@@ -43,6 +45,9 @@ class KernelForm(KernelParameters, Model, Estimator):
                 "its own."
             )
         return self.kernel
+
+    def _has_features(self) -> bool:
+        return not self._precomputed()
 
     def _precomputed(self) -> bool:
         kind = self.kernel.kind if isinstance(self.kernel, Kernel) else self.kernel
@@ -89,7 +94,7 @@ class KernelForm(KernelParameters, Model, Estimator):
         scores = np.zeros((X.shape[0], coef.shape[1]))
         for begin in range(0, X.shape[0] if len(coef) else 0, BLOCK):
             rows = slice(begin, begin + BLOCK)
-            scores[rows] = kernel(X[rows], self.support_) @ coef
+            scores[rows] = kernel(self._in_scale(X[rows]), self.support_) @ coef
         if not np.isfinite(scores).all():
             raise ValueError("the values of the kernel overflow: scale the features.")
         return scores

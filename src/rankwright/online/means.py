@@ -85,11 +85,14 @@ class WeightForm:
         return weights
 
     def _weights_name(self) -> str:
-        last = self._mean() == "last"
-        return (self._names.weights_if_last if last else "") or self._names.weights
+        # Published weights are for features as they are: a learner that has a scale keeps its own.
+        published = self._mean() == "last" and "scale_" not in vars(self)
+        return (self._names.weights_if_last if published else "") or self._names.weights
 
     def _begin_weights(self, shape: int | tuple[int, int]) -> None:
         weights, last = np.zeros(shape), self._mean() == "last"
+        for name in (self._names.weights, self._names.total, "since_"):
+            self.__dict__.pop(name, None)  # of a fit with other parameters
         setattr(self, self._weights_name(), weights)
         if self._keeps_sum():
             setattr(self, self._names.total, np.zeros(0 if last else shape))

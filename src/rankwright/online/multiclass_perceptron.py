@@ -100,7 +100,8 @@ class MulticlassPerceptron(OrdinalLearner):
             self._begin_support(data.X, whole, k)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = weights.copy().reshape(len(self.classes_), self.n_features_in_)
+        prototypes = weights.copy().reshape(len(self.classes_), self.n_features_in_)
+        self.coef_ = self._out_of_scale(prototypes)
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         k, losses = len(self.classes_), np.zeros(len(order))

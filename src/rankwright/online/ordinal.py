@@ -16,6 +16,7 @@ from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm
+from rankwright.scaling import Kind
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,9 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
         return len(data.ranks)
 
     # ---- weights ----
+
+    def _kind_of_scale(self) -> Kind:
+        return "size"  # there is no intercept
 
     def _mean(self) -> Variant:
         return "averaged" if self.variant == "averaged" else "last"

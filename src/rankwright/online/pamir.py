@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Ints
@@ -45,6 +46,8 @@ class PAMIR(OnlineLinearRanker):
         Passes in ``fit``.
     random_state : int, default 0
         Seed of the triplets.
+    standardize : bool or array-like of shape (n_features,), optional
+        As for :class:`SLAMPerceptron`: on in ``fit`` by default.
 
     Attributes
     ----------
@@ -64,9 +67,8 @@ class PAMIR(OnlineLinearRanker):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> scale = train.X.std(axis=0)
-    >>> ranker = PAMIR(C=0.001, variant="averaged").fit(train.X / scale, train.y, train.qid)
-    >>> ranker.score(test.X / scale, test.y, test.qid) > 0.8
+    >>> ranker = PAMIR(C=0.001, variant="averaged").fit(train.X, train.y, train.qid)
+    >>> ranker.score(test.X, test.y, test.qid) > 0.8
     True
     """
 
@@ -78,12 +80,14 @@ class PAMIR(OnlineLinearRanker):
         variant: Variant = "last",
         n_epochs: int = 1,
         random_state: int = 0,
+        standardize: bool | ArrayLike | None = None,
     ) -> None:
         self.C = C
         self.n_triplets = n_triplets
         self.variant = variant
         self.n_epochs = n_epochs
         self.random_state = random_state
+        self.standardize = standardize
 
     def _n_rounds(self, data: RankingData) -> int:
         return self.n_triplets or _TRIPLETS_PER_DOCUMENT * len(data.y)

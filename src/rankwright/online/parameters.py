@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform, overload
 
+from numpy.typing import ArrayLike
+
 from rankwright.online.kernel import KernelLike
 
 T = TypeVar("T")
@@ -18,7 +20,14 @@ n_epochs : int, default 1
 shuffle : bool, default False
     Take the {} in a random order, another in each pass.
 random_state : int, optional
-    Seed of that order.""",
+    Seed of that order.
+@standardize""",
+    "standardize": """\
+standardize : bool or array-like of shape (n_features,), optional
+    Learn from scaled features (:mod:`rankwright.scaling`). The scale is measured before the first
+    round, or given, and never moves; weights are for features as they are. By default ``fit``
+    measures all rows, and a learner that begins with ``partial_fit`` has no scale; with True it
+    measures the first rows it is given.""",
     "kernel": """\
 kernel : {{"linear", "poly", "rbf", "precomputed"}}, Kernel or callable, optional
     Kernel form: scores are sums over {}. None keeps weights.
@@ -98,11 +107,12 @@ def _written_out(place: re.Match[str]) -> str:
 
 @parametrized(kw_only=True)
 class RoundParameters:
-    """How often, and in which order, ``fit`` goes over the data."""
+    """How often and in which order ``fit`` goes over the data, and on which scale."""
 
     n_epochs: int = 1
     shuffle: bool = False
     random_state: int | None = None
+    standardize: bool | ArrayLike | None = None
 
 
 @parametrized(kw_only=True)

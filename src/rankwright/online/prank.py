@@ -20,6 +20,7 @@ from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData, OrdinalLearner
 from rankwright.online.parameters import parametrized
+from rankwright.scaling import Kind
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import check_comparator, prank_margins
@@ -86,6 +87,12 @@ class PRank(OrdinalLearner):
         r"""Return the projections :math:`w \cdot x` that the thresholds cut."""
         return super().decision_function(X)
 
+    def _kind_of_scale(self) -> Kind:
+        return "center"  # the thresholds make up for it
+
+    def _rest_in_scale(self, rest: Floats, offset: Any) -> Floats:
+        return np.asarray(rest - offset)
+
     @property
     def _keeps_support(self) -> bool:
         return self.kernel is not None or self.variant == "voted"
@@ -106,7 +113,7 @@ class PRank(OrdinalLearner):
         ranks = np.empty(X.shape[0], dtype=np.int64)
         size = max(1, _CELLS // len(weights))
         for begin in range(0, X.shape[0], size):
-            part = X[begin : begin + size]
+            part = self._in_scale(X[begin : begin + size])
             scores = np.zeros((part.shape[0], len(weights)))
             if len(self.support_):
                 products = kernel(part, self.support_) * self.dual_coef_[:, 0]
@@ -140,7 +147,8 @@ class PRank(OrdinalLearner):
 
     def _publish(self, weights: Floats) -> None:
         d = self.n_features_in_
-        self.coef_, self.thresholds_ = weights[:d].copy(), weights[d:].copy()
+        self.coef_ = self._out_of_scale(weights[:d].copy())
+        self.thresholds_ = weights[d:] + self._offset(self.coef_)
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:

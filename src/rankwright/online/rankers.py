@@ -45,16 +45,8 @@ class OnlineLinearRanker(WeightForm, OnlineLearner, Ranker):
         check_fitted_array(self, "coef_", (self.n_features_in_,))
         self._check_weights((self.n_features_in_,))
 
-    def unscale(self, scale: Floats) -> None:
-        """Turn a model of features divided by ``scale`` into one of the features as they are."""
-        super().unscale(scale)
-        # Sums of weights are linear in them, and are divided as they are.
-        if self._keeps_sum():
-            for name in (self._names.weights, self._names.total):
-                setattr(self, name, getattr(self, name) / scale)
-
     def _begin(self, data: RankingData, whole: bool) -> None:
         self._begin_weights(data.X.shape[1])
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = weights
+        self.coef_ = self._out_of_scale(weights)

@@ -91,7 +91,7 @@ class WidrowHoff(OrdinalLearner):
             self._begin_support(data.X, whole)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = weights.copy()
+        self.coef_ = self._out_of_scale(weights.copy())
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:

@@ -49,8 +49,8 @@ class PredtronLabelRanker(PredtronOfRankings, PredtronOfLabels):
     --------
     >>> X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     >>> y = [[1, 0, 0], [0, 1, 0], [1, 1, 0]]
-    >>> PredtronLabelRanker(n_epochs=10).fit(X, y).rank(X)[:, 2].tolist()  # the label nobody has
-    [3, 3, 3]
+    >>> PredtronLabelRanker(n_epochs=10).fit(X, y).rank(X)[2, 2]  # the label nobody has
+    np.int64(3)
     """
 
     TAGS: ClassVar[dict[str, bool]] = {"target_tags.single_output": False}

@@ -23,6 +23,7 @@ from rankwright.online.parameters import parametrized
 from rankwright.predtron.rounds import MODES, PredtronData, loss_range, round_of
 from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem, method_of
+from rankwright.scaling import Kind
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.links import (
     NORMS,
@@ -82,6 +83,14 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         return n or len(problem.represent(problem.correct(data.labels[0])))
 
     # ---- parameters and start ----
+
+    def _kind_of_scale(self) -> Kind:
+        return "center" if self.fit_intercept else "size"
+
+    def _rest_in_scale(self, rest: Floats, offset: Any) -> Floats:
+        # A comparator without an intercept has one of 0.
+        bias = rest if rest.shape[-1] else np.zeros((*np.shape(offset), 1))
+        return np.asarray(bias + np.expand_dims(offset, -1)) if self.fit_intercept else rest
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
@@ -312,9 +321,11 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
 
     def _publish(self, weights: Floats) -> None:
         """Set ``coef_`` and ``intercept_`` from weights by feature."""
-        self.coef_ = weights.T
-        if self.fit_intercept:
-            self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
+        if not self.fit_intercept:
+            self.coef_ = self._out_of_scale(weights.T)
+            return
+        self.coef_ = self._out_of_scale(weights[:-1].T)
+        self.intercept_ = weights[-1] - self._offset(self.coef_)
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""

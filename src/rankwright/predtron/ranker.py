@@ -15,6 +15,7 @@ from rankwright.online.parameters import parametrized
 from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.ranking import Representation
+from rankwright.scaling import Kind
 from rankwright.theory.links import NormName
 
 
@@ -63,10 +64,9 @@ class PredtronRanker(PredtronOfRankings, Ranker):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> scale = train.X.std(axis=0)
     >>> ranker = PredtronRanker(variant="averaged", n_epochs=5)
-    >>> ranker = ranker.fit(train.X / scale, train.y, train.qid)
-    >>> ranker.score(test.X / scale, test.y, test.qid) > 0.7
+    >>> ranker = ranker.fit(train.X, train.y, train.qid)
+    >>> ranker.score(test.X, test.y, test.qid) > 0.7
     True
     """
 
@@ -81,13 +81,16 @@ class PredtronRanker(PredtronOfRankings, Ranker):
         """Return scores; a larger one ranks higher."""
         return self._decision(X)[:, 0]
 
+    def _kind_of_scale(self) -> Kind:
+        return "spread"
+
     def _check_data(self, given: Given) -> PredtronData:
         data = check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
         gains = self._problem().encode(data.y)[:, None]
         return PredtronData(data.X, np.ascontiguousarray(gains), data.groups, data.order)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = weights[:, 0]
+        self.coef_ = self._out_of_scale(weights[:, 0])
 
     def _n_fitted_scores(self) -> int:
         self._check_problem()
