@@ -249,16 +249,15 @@ class Problem:
 
     def objective(self) -> Any:
         """Return the objective on standardised features; sparse ones are taken as they are."""
-        from rankwright.linear.scaling import standard_deviations
-
         from rankwright.losses import XENDCG, Domination, ListNet, Loss
         from rankwright.penalties import ElasticNet
+        from rankwright.scaling import by_deviation
         from rankwright.solvers import Objective, Share
 
         data = self.make(self.n_queries)
         X = data.X
         if not sp.issparse(X):
-            X = X * (1 / standard_deviations(X)).astype(X.dtype)
+            X = by_deviation(X).apply(X)
         losses: dict[str, Loss] = {
             "listnet": ListNet(),
             "xendcg": XENDCG(gamma=0.5),

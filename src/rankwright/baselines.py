@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from rankwright.data.hashing import combine, row_keys
+from rankwright.data.missing import Missing
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.inputs import check_features, check_ranking_data
@@ -24,6 +25,8 @@ class BestFeature(Ranker):
     ----------
     metric : str, default "ndcg@10"
         What is best; see :func:`rankwright.metrics.parse`.
+    missing : {"error", "median", "zero"}, default "error"
+        What stands for a missing value (NaN), as for :class:`rankwright.linear.LinearRanker`.
     n_jobs : int, optional
         Threads.
 
@@ -43,8 +46,15 @@ class BestFeature(Ranker):
     (1, array([ 0., -1.]))
     """
 
-    def __init__(self, metric: str = "ndcg@10", *, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        metric: str = "ndcg@10",
+        *,
+        missing: Missing = "error",
+        n_jobs: int | None = None,
+    ) -> None:
         self.metric = metric
+        self.missing = missing
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> BestFeature:
@@ -116,11 +126,11 @@ class RandomRanker(Ranker):
     def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> RandomRanker:
         """Learn nothing but the number of features."""
         self.check_params()
-        check_ranking_data(self, X, y, qid)
+        check_ranking_data(self, X, y, qid, allow_nan=True)
         return self
 
     def predict(self, X: Any) -> Floats:
         """Return scores between 0 and 1."""
-        matrix = check_features(self, X).astype(np.float64)
+        matrix = check_features(self, X, allow_nan=True).astype(np.float64)
         keys = combine(int(self.random_state), row_keys(matrix))
         return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -27,6 +27,7 @@ from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
 from rankwright.data.groups import gather
+from rankwright.data.missing import filled
 from rankwright.data.validation import Floats, check_qid, check_X
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.inputs import known_features, set_names
@@ -71,6 +72,9 @@ class Model(Protocol):
         except (ValueError, TypeError, ArithmeticError) as error:
             text = " ".join(str(error).split())
             raise DataError(f"the parameters cannot be: {text:.200}") from None
+        if vars(self).get("missing", "error") != "error":
+            this: Any = self
+            check_fitted_array(self, "fill_", (this.n_features_in_,))
 
     def fit_dataset(
         self,
@@ -141,6 +145,8 @@ class Model(Protocol):
     ) -> Dataset:
         """Return a data set with the features of this model, found by their names.
 
+        Missing values are filled in as the model does.
+
         Parameters
         ----------
         dataset : Dataset
@@ -149,7 +155,9 @@ class Model(Protocol):
             Where the data and the model come from, for messages.
         """
         known = self.features()
-        return dataset.aligned(known if name is None else replace(known, owner=name), path)
+        found = dataset.aligned(known if name is None else replace(known, owner=name), path)
+        fill = vars(self).get("fill_")
+        return found if fill is None else found.with_features(filled(found.X, fill))
 
     def predict_dataset(self, dataset: Dataset) -> Any:
         """Return what :meth:`predict` says of the documents, whatever the order of the columns."""
@@ -273,6 +281,8 @@ class Estimator(BaseEstimator):
             for path, value in vars(kind).get("TAGS", {}).items():
                 part, _, name = path.rpartition(".")
                 setattr(getattr(tags, part) if part else tags, name, value)
+        if vars(self).get("missing", "error") != "error":
+            tags.input_tags.allow_nan = True
         return tags
 
 

@@ -18,10 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.alignment import Features, columns_for
 from rankwright.data.dataset import Dataset
+from rankwright.data.feature_names import feature_name
 from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
+from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_qid
+from rankwright.data.validation import Floats, Matrix, check_qid, first_place
 from rankwright.exceptions import DataError
 
 
@@ -97,7 +99,8 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
 
     Sparse matrices become CSR arrays in canonical form; masks are not dropped.
     """
-    missing = options.get("ensure_all_finite") == "allow-nan"
+    missing = vars(estimator).get("missing", "error")  # a parameter of those that fill them in
+    takes_missing = missing != "error" or options.get("ensure_all_finite") == "allow-nan"
     names = None
     if isinstance(X, Dataset):
         names = X.feature_names
@@ -105,24 +108,59 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
     if sp.issparse(X):
         X = as_csr(X)
     elif not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
-        X = plain(X, "X", allow_missing=missing)
+        X = plain(X, "X", allow_missing=takes_missing)
         columns = column_names(X)
         if columns is not None:
             names = columns
             X = _as_rows(X if reset else align_frame(X, names, known_features(estimator)))
     # C order, whatever comes: products of another layout differ in their last bits.
     options |= {"accept_sparse": "csr", "dtype": [np.float32, np.float64], "order": "C"}
-    options["estimator"] = estimator
+    options |= {"estimator": estimator, "ensure_all_finite": False}
     if y:
         (labels,) = (plain(label, "y") for label in y)
-        found = validation.check_X_y(X, labels, **options)
-        _check_width(estimator, found[0].shape[1], reset)
+        matrix, *others = validation.check_X_y(X, labels, **options)
     else:
-        found = validation.check_array(X, input_name="X", **options)
-        _check_width(estimator, found.shape[1], reset)
+        matrix, others = validation.check_array(X, input_name="X", **options), []
+    _check_width(estimator, matrix.shape[1], reset)
     if reset:
         set_names(estimator, names)
-    return found
+    _check_finite(estimator, matrix, takes_missing)
+    if reset:
+        vars(estimator).pop("fill_", None)
+    if missing != "error":
+        matrix = _without_missing(estimator, matrix, missing, reset)
+    return (matrix, *others) if y else matrix
+
+
+def _check_finite(estimator: Any, X: Matrix, takes_missing: bool) -> None:
+    """Raise for infinite values, and for missing ones where nobody knows what to do with them."""
+    values = X.data if sp.issparse(X) else X
+    # A sum that is finite has finite terms: a look at each of them is rarely needed.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    wrong = np.isinf(values) if takes_missing else ~np.isfinite(values)
+    if not wrong.any():
+        return
+    row, column = first_place(X, wrong)
+    name = feature_name(known_features(estimator).names, column)
+    if np.isinf(X[row, column]):
+        raise ValueError(
+            f"X must be finite, but row {row}, {name} is {X[row, column]} (inf, or too large for "
+            f"{X.dtype}). Replace it."
+        )
+    how = "Use missing='median' or 'zero', " if "missing" in vars(estimator) else "Replace it, "
+    raise ValueError(
+        f"X must have no missing values, but row {row}, {name} is NaN. {how}or boosted trees, "
+        "which take missing values as they are."
+    )
+
+
+def _without_missing(estimator: Any, X: Matrix, missing: Missing, reset: bool) -> Matrix:
+    """Fill in missing values: those of ``fit`` tell with what."""
+    if reset:
+        estimator.fill_ = fills(X, missing)
+    return filled(X, estimator.fill_)
 
 
 def _check_width(estimator: Any, width: int, reset: bool) -> None:

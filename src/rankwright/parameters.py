@@ -81,6 +81,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "alpha": NOT_NEGATIVE,
     "l1_ratio": number("a number between 0 and 1", lambda value: 0 <= value <= 1),
+    "missing": choice("error", "median", "zero"),
     "standardize": Rule(
         "True, False or positive scales",
         lambda value: TRUTH.holds(value) or _are_positive(value),

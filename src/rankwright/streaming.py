@@ -19,12 +19,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
 from rankwright.data import Dataset, disk, stream
 from rankwright.data.files import STANDARD, PathLike, suffix
 from rankwright.data.frames import SUFFIXES
-from rankwright.data.validation import check_count
+from rankwright.data.missing import filled, medians, medians_of_stream
+from rankwright.data.validation import Floats, check_count
 from rankwright.data.writing import remove_leftovers
 from rankwright.exceptions import DataError
 from rankwright.online.base import LearnerOfClasses, OnlineLearner
@@ -148,6 +150,16 @@ def _beside(out: PathLike | None) -> str | None:
     return None if out is None or is_device(out) else f"{os.fspath(out)}.checkpoint"
 
 
+def _first(pieces: Iterator[Dataset]) -> Iterator[Dataset]:
+    """Yield the first pieces, until there are enough documents to measure."""
+    n_docs = 0
+    for piece in pieces:
+        yield piece
+        n_docs += piece.n_docs
+        if n_docs >= FIRST:
+            return
+
+
 @dataclass
 class _StreamRun:
     learner: Any
@@ -159,6 +171,7 @@ class _StreamRun:
     callback: Callable[[StreamProgress], Any] | None
     total: int | None = None
     announced: dict[str, Any] = field(default_factory=dict)  # arguments of the first piece
+    fill: Floats | None = None  # what stands for missing values
 
     def learn(self) -> Any:
         """Return the learner after all passes."""
@@ -184,6 +197,8 @@ class _StreamRun:
                 continue
             self.learner.partial_fit(piece.X, piece.y, piece.qid, **self.announced)
             self.announced = {}
+            if self.fill is not None:
+                self.learner.fill_ = self.fill  # of all rows, not of the first piece
             self._tell(piece.n_docs)
             since += piece.n_queries
             if self._seekable and self.checkpoint and self.every and since >= self.every:
@@ -191,7 +206,23 @@ class _StreamRun:
                 since = 0
 
     def _pieces(self, **watchers: Any) -> Iterator[Dataset]:
-        return stream(self.path, PIECE, n_jobs=self.n_jobs, block_bytes=BLOCK_BYTES, **watchers)
+        """Yield pieces of the data, without missing values where the learner fills them in."""
+        missing = self.learner.missing
+        pieces = self._stream(**watchers)
+        if missing == "error":
+            return pieces
+        if not self._seekable:
+            pieces = self._fill_from_first(pieces)
+        return map(self._filled, pieces)
+
+    def _stream(self, **watchers: Any) -> Iterator[Dataset]:
+        how = {"n_jobs": self.n_jobs, "block_bytes": BLOCK_BYTES, **watchers}
+        return stream(self.path, PIECE, allow_nan=self.learner.missing != "error", **how)
+
+    def _filled(self, piece: Dataset) -> Dataset:
+        if self.fill is None:
+            self.fill = np.zeros(piece.n_features)
+        return piece.with_features(filled(piece.X, self.fill))
 
     def _begin_pass(self, n_docs: int) -> None:
         self.total = n_docs
@@ -271,6 +302,8 @@ class _StreamRun:
                     "a stream: give classes, such as [0, 1, 2]."
                 )
             return
+        if self.learner.missing == "median":
+            self.fill = medians_of_stream(self._stream)
         if not (wants_labels or self.learner.standardizes):
             return
         labels: set[float] = set()
@@ -286,17 +319,21 @@ class _StreamRun:
         elif wants_labels:
             self.announced = {"classes": sorted(labels)}
 
+    def _fill_from_first(self, pieces: Iterator[Dataset]) -> Iterator[Dataset]:
+        """Take the medians of the first documents of what can be read only once."""
+        first = list(_first(pieces))
+        if first and self.learner.missing == "median":
+            self.fill = medians([piece.X for piece in first])
+        yield from first
+        yield from pieces
+
     def _measure_first(self, pieces: Iterator[Dataset]) -> Iterator[Dataset]:
         """Measure the scale on the first documents of what can be read only once."""
-        first: list[Dataset] = []
-        moments: Moments | None = None
-        for piece in pieces:
-            first.append(piece)
-            moments = moments or Moments(piece.n_features)
-            moments.add(piece.X)
-            if moments.n_rows >= FIRST:
-                break
-        if moments is not None:
+        first = list(_first(pieces))
+        if first:
+            moments = Moments(first[0].n_features)
+            for piece in first:
+                moments.add(piece.X)
             self.learner.freeze_scale(moments)
         yield from first
         yield from pieces

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from rankwright.linear.scaling import standard_deviations
 
 from rankwright.data import Dataset, Groups
 from rankwright.exceptions import ConvergenceWarning
@@ -17,6 +16,7 @@ from rankwright.linear import LinearRanker
 from rankwright.losses import LOSSES, XENDCG, Domination, ListNet
 from rankwright.metrics import NDCG
 from rankwright.penalties import ElasticNet
+from rankwright.scaling import by_deviation
 
 # Many data here are odd on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
@@ -81,7 +81,7 @@ def test_standard_deviations(dtype: Any, sparse: bool) -> None:
     X[:, 4] = 0
     expected = np.array([*X[:, :3].std(axis=0), 1, 1])  # constant features stay as they are
     matrix: Any = X.astype(dtype)
-    found = standard_deviations(sp.csr_array(matrix) if sparse else matrix)
+    found = by_deviation(sp.csr_array(matrix) if sparse else matrix).scale
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 

@@ -168,9 +168,16 @@ class Dataset:
             raise DataError(error.message, path=path) from None
         if columns is None and wanted.names in (None, self.feature_names):
             return self
-        other = copy.copy(self)
-        other.X = take_columns(self.X, columns)
+        other = self.with_features(take_columns(self.X, columns))
         other.feature_names = None if wanted.names is None else list(wanted.names)
+        return other
+
+    def with_features(self, X: Matrix) -> Dataset:
+        """Return the same documents with other values of their features."""
+        if X is self.X:
+            return self
+        other = copy.copy(self)
+        other.X = X
         return other
 
     def restore(self, values: ArrayLike) -> NDArray[Any]:

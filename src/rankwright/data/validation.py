@@ -52,7 +52,7 @@ def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
         hint = " For one document use X[None, :]." if matrix.ndim == 1 else ""
         raise ValueError(f"X must have 2 dimensions, but has shape {matrix.shape}.{hint}")
     if not allow_nan and not _all_finite(values):
-        row, column = _first_not_finite(matrix)
+        row, column = first_place(matrix, ~np.isfinite(values))
         value = matrix[row, column]
         raise ValueError(
             f"X must be finite, but row {row}, column {column} is {value}. Replace it, or pass "
@@ -186,12 +186,13 @@ def _all_finite(values: NDArray[Any]) -> bool:
         return bool(np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all())
 
 
-def _first_not_finite(matrix: Matrix) -> tuple[int, int]:
+def first_place(matrix: Matrix, wrong: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return row and column of the first value that is wrong; of sparse ones, stored values."""
     if sp.issparse(matrix):
-        entry = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
+        entry = int(np.flatnonzero(wrong)[0])
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         return row, int(matrix.indices[entry])
-    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    row, column = np.argwhere(wrong)[0]
     return int(row), int(column)
 
 

@@ -109,6 +109,7 @@ class LinearModel(Ranker):
         qid : array-like of shape (n_docs,), optional
             Query ids in any order; None is one query.
         """
+        self.check_params()
         return self._fit(check_ranking_data(self, X, y, qid))
 
     def fit_dataset(
@@ -122,11 +123,11 @@ class LinearModel(Ranker):
 
         The names of its features are kept as ``feature_names_in_``; ``valid`` is not looked at.
         """
+        self.check_params()
         data = check_ranking_data(self, dataset, dataset.y, dataset.qid)
         return self._fit(data, callback)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
-        self.check_params()
         objective, scale = self._objective(data, self._penalty(self.alpha))
         self._keep(self._minimize(objective, None, callback), scale)
         taught = self._grouped(data).groups.has_preferences(data.y)
@@ -212,8 +213,8 @@ class LinearModel(Ranker):
         metric : Metric, default NDCG(k=10)
             The quality.
         """
-        data = check_ranking_data(self, X, y, qid)
         self.check_params()
+        data = check_ranking_data(self, X, y, qid)
         if valid is not None:
             valid = self.align(valid)
         objective, scale = self._objective(data, ElasticNet())

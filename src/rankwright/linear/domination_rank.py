@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import combine, mix
+from rankwright.data.missing import Missing
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.linear.base import LinearModel
@@ -72,6 +73,9 @@ class DominationRank(LinearModel):
         curvature, ours or the thesis'.
     standardize : bool, default False
         Penalise the weights of features divided by their standard deviations.
+    missing : {"error", "median", "zero"}, default "error"
+        What stands for a missing value (NaN): the median of its feature in ``fit``, kept as
+        ``fill_``, or 0. ``"error"`` refuses.
     tol : float, default 1e-6
         Stop when the largest violation of the optimality conditions is below ``tol`` times the
         loss's largest derivative at weights 0.
@@ -135,6 +139,7 @@ class DominationRank(LinearModel):
         max_updates: int | None = None,
         step: Step = "newton",
         standardize: bool = False,
+        missing: Missing = "error",
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: int = 0,
@@ -152,6 +157,7 @@ class DominationRank(LinearModel):
         self.max_updates = max_updates
         self.step = step
         self.standardize = standardize
+        self.missing = missing
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankwright.data.missing import Missing
 from rankwright.data.validation import Floats
 from rankwright.linear.base import LinearModel
 from rankwright.losses import Loss, from_name
@@ -35,6 +36,9 @@ class LinearRanker(LinearModel):
     standardize : bool, default False
         Penalise the weights of features divided by their standard deviations. ``coef_`` is for the
         features as they are, and sparse data stay sparse.
+    missing : {"error", "median", "zero"}, default "error"
+        What stands for a missing value (NaN): the median of its feature in ``fit``, kept as
+        ``fill_``, or 0. ``"error"`` refuses.
     solver : str, default "auto"
         How to minimise: ``"prox_newton"``, ``"coordinate_descent"``, ``"feature_induction"``,
         ``"bundle"`` or ``"lbfgs"``; ``"auto"`` chooses by loss and data.
@@ -77,6 +81,7 @@ class LinearRanker(LinearModel):
         *,
         l1_ratio: float = 0.5,
         standardize: bool = False,
+        missing: Missing = "error",
         solver: SolverName = "auto",
         step: Step = "newton",
         tol: float | None = None,
@@ -88,6 +93,7 @@ class LinearRanker(LinearModel):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.standardize = standardize
+        self.missing = missing
         self.solver = solver
         self.step = step
         self.tol = tol

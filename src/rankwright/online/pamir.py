@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import Keys, combine
+from rankwright.data.missing import Missing
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
@@ -48,6 +49,8 @@ class PAMIR(OnlineLinearRanker):
         Seed of the triplets.
     standardize : bool or array-like of shape (n_features,), optional
         As for :class:`SLAMPerceptron`: on in ``fit`` by default.
+    missing : {"error", "median", "zero"}, default "error"
+        As for :class:`SLAMPerceptron`: what stands for missing values.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class PAMIR(OnlineLinearRanker):
         n_epochs: int = 1,
         random_state: int = 0,
         standardize: bool | ArrayLike | None = None,
+        missing: Missing = "error",
     ) -> None:
         self.C = C
         self.n_triplets = n_triplets
@@ -88,6 +92,7 @@ class PAMIR(OnlineLinearRanker):
         self.n_epochs = n_epochs
         self.random_state = random_state
         self.standardize = standardize
+        self.missing = missing
 
     def _n_rounds(self, data: RankingData) -> int:
         return self.n_triplets or _TRIPLETS_PER_DOCUMENT * len(data.y)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, dataclass_transform, overload
 
 from numpy.typing import ArrayLike
 
+from rankwright.data.missing import Missing
 from rankwright.online.kernel import KernelLike
 
 T = TypeVar("T")
@@ -21,7 +22,12 @@ shuffle : bool, default False
     Take the {} in a random order, another in each pass.
 random_state : int, optional
     Seed of that order.
-@standardize""",
+@standardize
+@missing""",
+    "missing": """\
+missing : {{"error", "median", "zero"}}, default "error"
+    What stands for a missing value (NaN): the median of its feature, measured on the rows that come
+    first and kept as ``fill_``, or 0. ``"error"`` refuses.""",
     "standardize": """\
 standardize : bool or array-like of shape (n_features,), optional
     Learn from scaled features (:mod:`rankwright.scaling`). The scale is measured before the first
@@ -113,6 +119,7 @@ class RoundParameters:
     shuffle: bool = False
     random_state: int | None = None
     standardize: bool | ArrayLike | None = None
+    missing: Missing = "error"
 
 
 @parametrized(kw_only=True)
