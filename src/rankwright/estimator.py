@@ -95,6 +95,7 @@ class Model(Protocol):
             Validation queries, for models that take them.
         """
         this: Any = self
+        dataset = self.encoded(dataset)
         more = self.query_arguments(dataset)
         if valid is not None:
             more["valid"] = valid
@@ -105,6 +106,10 @@ class Model(Protocol):
     def query_arguments(self, dataset: Dataset) -> dict[str, Any]:
         """Return the arguments of ``fit`` that tell which documents belong to which query."""
         return {"qid": dataset.qid}
+
+    def encoded(self, dataset: Dataset) -> Dataset:
+        """Return the data set as it is fitted to: its categories level by level, as 0 or 1."""
+        return dataset.one_hot()
 
     def keep_names(self, dataset: Dataset) -> None:
         """Keep the names of the features, which an array does not carry."""

@@ -83,7 +83,9 @@ def known_features(estimator: Any) -> Features:
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         names = [str(name) for name in names]
-    return Features(estimator.n_features_in_, names, f"this {type(estimator).__name__}")
+    categories = getattr(estimator, "categories_", {})
+    owner = f"this {type(estimator).__name__}"
+    return Features(estimator.n_features_in_, names, owner, categories=categories)
 
 
 def set_names(estimator: Any, names: Any) -> None:

@@ -293,7 +293,7 @@ def test_bad_data() -> None:
         LinearRanker().fit(ds.X, ds.y, ds.qid[:-1])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         LinearRanker().fit(ds.X, ds.y[:-1], ds.qid)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X must have no missing values, but row"):
         LinearRanker().fit(np.full_like(ds.X, np.nan), ds.y, ds.qid)
     with pytest.raises(ValueError, match="Input y contains infinity"):
         LinearRanker().fit(ds.X, np.full_like(ds.y, np.inf), ds.qid)

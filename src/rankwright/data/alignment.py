@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rankwright.data.categories import Categories
 from rankwright.data.feature_names import feature_name, listed
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Matrix
@@ -39,12 +40,15 @@ class Features:
         Whose they are, for messages.
     open_ended : bool
         Whether there may be more, which are all 0: a LETOR file does not tell its width.
+    categories : mapping of str to sequence of str
+        Those that are categories, with their levels (:mod:`rankwright.data.categories`).
     """
 
     n: int
     names: Sequence[str] | None = None
     owner: str = "the data"
     open_ended: bool = False
+    categories: Categories = field(default_factory=dict)
 
     def keys(self) -> list[int] | list[str]:
         """Return what columns are recognised by: numbers from 1 on, or names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.sparse import as_csr
 from rankwright.data.texts import pack, unpack
@@ -51,13 +53,18 @@ def map_arrays(folder: Path, name: str) -> Dataset:
         X = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         X = as_csr(X, f"{name}.X")
     names = unpack("names", arrays).tolist() if "names_ends" in arrays else None
-    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), names)
+    categories = json.loads(arrays["categories"].tobytes()) if "categories" in arrays else {}
+    features = Features(int(X.shape[1]), names, categories=categories)
+    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), features)
 
 
 def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     labels = {"y": dataset.y, **pack("qid", dataset.qid)}
     if dataset.feature_names is not None:
         labels |= pack("names", np.array(dataset.feature_names, dtype=object))
+    if dataset.features.categories:
+        levels = json.dumps(dict(dataset.features.categories)).encode()
+        labels["categories"] = np.frombuffer(levels, dtype=np.uint8)
     if not dataset.is_sparse:
         return {"X": dataset.X, **labels}
     X = dataset.X

@@ -72,7 +72,7 @@ class ClickLog:
             self.dataset.X[self.rows],
             self.clicked.astype(np.float64),
             np.repeat(self.lists.names, self.lists.sizes),
-            self.dataset.feature_names,
+            self.dataset.features,
             None if docs is None else docs[self.rows],
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,18 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.alignment import Features, columns_for, take_columns
+from rankwright.data.categories import (
+    MOST,
+    check_same_kind,
+    derived,
+    frequent_levels,
+    indicator_of,
+    level_of,
+    recoded,
+)
 from rankwright.data.doctor import Description, describe
 from rankwright.data.groups import Ints, gather
+from rankwright.data.missing import count_missing
 from rankwright.data.splits import fold_queries, split_queries
 from rankwright.data.validation import (
     Floats,
@@ -59,8 +69,8 @@ class Dataset:
         Row ranges of the queries.
     order : ndarray of shape (n_docs,)
         Input row of each row.
-    open_ended : bool
-        Whether there may be more features, all 0: LETOR files do not tell how many there are.
+    features : Features
+        How many features there are, their names, and which of them are categories.
 
     Examples
     --------
@@ -102,12 +112,15 @@ class Dataset:
         X: Matrix,
         y: Floats,
         qid: NDArray[Any],
-        feature_names: list[str] | None = None,
+        features: Features | list[str] | None = None,
         doc_ids: NDArray[Any] | None = None,
     ) -> Dataset:
-        """Build from arrays that ``data.validation`` (or the parser) has checked already."""
+        """Build from arrays that ``data.validation`` (or the parser) has checked already.
+
+        ``features`` are those of the data set that the rows are from, or names.
+        """
         self = cls.__new__(cls)
-        self._set(X, y, qid, feature_names, doc_ids)
+        self._set(X, y, qid, features, doc_ids)
         return self
 
     def _set(
@@ -115,12 +128,12 @@ class Dataset:
         X: Matrix,
         y: Floats,
         qid: NDArray[Any],
-        feature_names: list[str] | None,
+        features: Features | list[str] | None,
         doc_ids: NDArray[Any] | None,
     ) -> None:
         order, self.groups = gather(qid)
-        self.open_ended = False
-        self.feature_names = feature_names
+        known = isinstance(features, Features)
+        self.features = features if known else Features(int(X.shape[1]), features)
         self.gathered = order is not None
         if order is None:
             self.order: Ints = np.arange(len(y))
@@ -151,34 +164,124 @@ class Dataset:
         return bool(sp.issparse(self.X))
 
     @property
-    def features(self) -> Features:
-        """How many features there are, and their names."""
-        return Features(self.n_features, self.feature_names, open_ended=self.open_ended)
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, if they have any."""
+        return None if self.features.names is None else list(self.features.names)
 
     def aligned(self, wanted: Features, path: str | None = None) -> Dataset:
         """Return the same documents with other features: those that are wanted, in their order.
 
-        See :mod:`rankwright.data.alignment` for how columns are found. ``path`` is the file, for
-        messages.
+        See :mod:`rankwright.data.alignment` for how columns are found, and
+        :mod:`rankwright.data.categories` for features that are made of others. ``path`` is the
+        file, for messages.
         """
-        given = replace(self.features, owner=path or "the data")
         try:
-            columns = columns_for(wanted, given)
+            return self._aligned(wanted, path or "the data")
         except DataError as error:
             raise DataError(error.message, path=path) from None
-        if columns is None and wanted.names in (None, self.feature_names):
-            return self
-        other = self.with_features(take_columns(self.X, columns))
-        other.feature_names = None if wanted.names is None else list(wanted.names)
-        return other
 
-    def with_features(self, X: Matrix) -> Dataset:
-        """Return the same documents with other values of their features."""
-        if X is self.X:
+    def _aligned(self, wanted: Features, owner: str) -> Dataset:
+        this = self._with_derived(wanted)
+        given = replace(this.features, owner=owner)
+        columns = columns_for(wanted, given)
+        if columns is None and wanted.names is None:
+            return this
+        X = take_columns(this.X, columns)
+        for name in {*wanted.categories, *given.categories} & set(wanted.names or ()):
+            check_same_kind(name, wanted.categories, given.categories, wanted.owner)
+            levels = given.categories[name], wanted.categories[name]
+            if levels[0] != levels[1]:
+                X = X.copy() if X is this.X else X
+                column = list(wanted.names or ()).index(name)
+                X[:, column] = recoded(X[:, column], *levels)
+        return this.with_features(X, wanted.names, wanted.categories)
+
+    def _with_derived(self, wanted: Features) -> Dataset:
+        """Return the data set with wanted features that are made of others in their place."""
+        if wanted.names is None or self.features.names is None:
+            return self
+        names, categories = list(self.features.names), self.features.categories
+        there = set(names)
+        found = {
+            name: column
+            for name in wanted.names
+            if name not in there
+            and (column := derived(name, self.X, names, categories)) is not None
+        }
+        if not found:
+            return self
+        # A category that is told level by level is not looked at itself.
+        told = {category for _, category in found.values()} - set(wanted.names)
+        kept = [j for j, name in enumerate(names) if name not in told]
+        more = np.column_stack([column for column, _ in found.values()]).astype(self.X.dtype)
+        rest = take_columns(self.X, np.array(kept, dtype=np.int64))
+        X = sp.csr_array(sp.hstack([rest, more])) if self.is_sparse else np.hstack([rest, more])
+        left = {name: levels for name, levels in categories.items() if name not in told}
+        return self.with_features(X, [*(names[j] for j in kept), *found], left)
+
+    def with_features(
+        self,
+        X: Matrix,
+        names: Sequence[str] | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
+    ) -> Dataset:
+        """Return the same documents with other features, or other values of the same ones."""
+        if X is self.X and names in (None, self.feature_names):
             return self
         other = copy.copy(self)
         other.X = X
+        if names is not None:
+            other.features = Features(len(names), list(names), categories=categories or {})
         return other
+
+    def one_hot(self, most: int = MOST) -> Dataset:
+        """Return the data set with a feature 0 or 1 for each level of its categories.
+
+        Parameters
+        ----------
+        most : int, default 100
+            Levels of a column that become features: the most frequent ones. Documents of the others
+            have 0 in all of them.
+
+        Examples
+        --------
+        >>> import rankwright as rw, polars as pl
+        >>> frame = pl.DataFrame({"label": [1, 0], "price": [3.0, 4.0], "country": ["de", "us"]})
+        >>> ds = rw.data.from_frame(frame, qid=None, categorical=["country"])
+        >>> ds.one_hot().feature_names
+        ['price', 'country=de', 'country=us']
+        """
+        names, categories = self.features.names or (), self.features.categories
+        wanted: list[str] = []
+        for j, name in enumerate(names):
+            if name in categories:
+                codes = np.asarray(
+                    self.X[:, [j]].toarray()[:, 0] if self.is_sparse else self.X[:, j]
+                )
+                levels = frequent_levels(codes, categories[name], most)
+                wanted += [level_of(name, level) for level in levels]
+            else:
+                wanted.append(name)
+        return self.aligned(Features(len(wanted), wanted)) if categories else self
+
+    def with_indicators(self) -> Dataset:
+        """Return the data set with a feature more for each that lacks values: 1 where it does.
+
+        A model that was fitted to ``price is missing`` finds it in any data that has ``price``.
+
+        Examples
+        --------
+        >>> import numpy as np, rankwright as rw
+        >>> ds = rw.Dataset([[1.0], [np.nan]], [0, 1], feature_names=["price"], allow_nan=True)
+        >>> ds.with_indicators().X.tolist()
+        [[1.0, 0.0], [nan, 1.0]]
+        """
+        if self.features.names is None:
+            raise ValueError("indicators of missing values need features that have names.")
+        lacking = np.flatnonzero(count_missing(self.X)).tolist()
+        names = [*self.features.names, *(indicator_of(self.features.names[j]) for j in lacking)]
+        wanted = replace(self.features, n=len(names), names=names)
+        return self.aligned(wanted) if lacking else self
 
     def restore(self, values: ArrayLike) -> NDArray[Any]:
         """Return values, one per gathered row, in the order of the input rows."""
@@ -204,11 +307,7 @@ class Dataset:
         rows = self.groups.rows_of(chosen.astype(np.int64, copy=False))
         require_rows(len(rows))
         docs = None if self.doc_ids is None else self.doc_ids[rows]
-        part = Dataset.from_checked(
-            self.X[rows], self.y[rows], self.qid[rows], self.feature_names, docs
-        )
-        part.open_ended = self.open_ended
-        return part
+        return Dataset.from_checked(self.X[rows], self.y[rows], self.qid[rows], self.features, docs)
 
     def with_labels(self, y: ArrayLike) -> Dataset:
         """Return the same documents, in the same order, with other labels.

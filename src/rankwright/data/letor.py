@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def read_letor(
     if not rows.has_qid:
         warn_without_qid(name)
     dataset = Dataset.from_checked(rows.X, rows.y, rows.qid, None, rows.doc_ids)
-    dataset.open_ended = True
+    dataset.features = replace(dataset.features, open_ended=True)
     return dataset
 
 

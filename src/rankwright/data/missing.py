@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
 
@@ -38,7 +37,7 @@ def medians(parts: Sequence[Matrix]) -> Floats:
     return fills(sp.csr_array(sp.vstack(parts)) if sparse else np.vstack(parts), "median")
 
 
-def medians_of_stream(pieces: Callable[..., Iterable[Dataset]]) -> Floats:
+def medians_of_stream(pieces: Callable[..., Iterable[Any]]) -> Floats:
     """Return the medians of the rows of a stream that :func:`fills` would take for all.
 
     ``pieces`` is called with ``on_count``, and yields data sets whose rows have not moved.

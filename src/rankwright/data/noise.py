@@ -132,7 +132,7 @@ def augment(dataset: Dataset, share: float, random_state: int = 0) -> Dataset:
     y = np.where(is_own, dataset.y[rows], 0.0)
     docs = None if dataset.doc_ids is None else dataset.doc_ids[rows]
     return Dataset.from_checked(
-        dataset.X[rows], y, np.repeat(groups.names, sizes), dataset.feature_names, docs
+        dataset.X[rows], y, np.repeat(groups.names, sizes), dataset.features, docs
     )
 
 

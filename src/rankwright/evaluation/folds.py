@@ -55,7 +55,7 @@ class Fold:
         sparse = any(part.is_sparse for part in parts)
         stack = (lambda Xs: sp.csr_array(sp.vstack(Xs))) if sparse else np.concatenate
         X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
-        return Dataset.from_checked(X, y, join_ids(qids), self.train.feature_names)
+        return Dataset.from_checked(X, y, join_ids(qids), self.train.features)
 
     def check(self) -> Fold:
         """Return the fold with the features of its training queries in all parts.

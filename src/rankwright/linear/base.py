@@ -124,6 +124,7 @@ class LinearModel(Ranker):
         The names of its features are kept as ``feature_names_in_``; ``valid`` is not looked at.
         """
         self.check_params()
+        dataset = self.encoded(dataset)
         data = check_ranking_data(self, dataset, dataset.y, dataset.qid)
         return self._fit(data, callback)
 

@@ -76,13 +76,19 @@ def threads(n_jobs: int | None) -> int:
 
 
 def new_booster(
-    params: dict[str, Any], X: Matrix, valid: Matrix | None, **fields: Any
+    params: dict[str, Any],
+    X: Matrix,
+    valid: Matrix | None,
+    categorical: list[int],
+    **fields: Any,
 ) -> Booster | None:
     """Return a booster without trees, or None if no feature can be split.
 
-    ``fields`` are what LightGBM's own losses need.
+    ``categorical`` are columns of categories; ``fields`` are what LightGBM's own losses need.
     """
     lightgbm = _lightgbm()
+    if categorical:
+        fields["categorical_feature"] = categorical
     train = lightgbm.Dataset(as_lightgbm_takes_it(X), params=params, **fields).construct()
     if not any(train.feature_num_bin(j) > 1 for j in range(X.shape[1])):
         return None  # LightGBM takes that for a fault

@@ -25,7 +25,7 @@ _INTEGER = re.compile(r"(-?[0-9]{1,10}( -?[0-9]{1,10})*)?")
 _NUMBER = re.compile(r"[-+0-9.e ]*")
 # Where a missing value itself tells, all others go left: the threshold is infinite.
 _THRESHOLD = re.compile(r"((inf|[-+0-9.e]+)( (inf|[-+0-9.e]+))*)?")
-_INFO = r"(none|\[[-+0-9.e]+:[-+0-9.e]+\])"
+_INFO = r"(none|\[[-+0-9.e]+:[-+0-9.e]+\]|-?[0-9]+(:-?[0-9]+)*)"  # the last: categories
 _INFOS = re.compile(f"{_INFO}( {_INFO})*")
 _INDICES = {"split_feature", "decision_type", "left_child", "right_child"}
 _COUNTS = {"internal_count", "leaf_count"}
@@ -33,6 +33,7 @@ _BY_LEAF = {"leaf_value", "leaf_weight", "leaf_count"}
 _BY_NODE = {"split_gain", "threshold", "internal_value", "internal_weight", "internal_count"}
 _BY_NODE |= _INDICES
 _SCALARS = {"num_leaves", "num_cat", "is_linear", "shrinkage"}
+_OF_CATEGORIES = {"cat_boundaries", "cat_threshold"}
 _MAX_LEAVES = 131072  # LightGBM's own limit
 
 
@@ -86,18 +87,20 @@ def _check_tree(text: str, index: int, n_features: int) -> None:
     pairs = [line.partition("=")[::2] for line in text.split("\n")[1:-3]]
     fields = dict(pairs)
     n = int(_scalar(fields, "num_leaves", np.int64, index))
-    if not 1 <= n <= _MAX_LEAVES or _scalar(fields, "num_cat", np.int64, index) != 0:
-        _fail(f"tree {index} must have 1 to {_MAX_LEAVES} leaves and no categories")
+    n_sets = int(_scalar(fields, "num_cat", np.int64, index))
+    if not 1 <= n <= _MAX_LEAVES or not 0 <= n_sets < n:
+        _fail(f"tree {index} must have 1 to {_MAX_LEAVES} leaves, and fewer sets of categories")
     if _scalar(fields, "is_linear", np.int64, index) != 0:
         _fail(f"tree {index} must have constant leaves")
-    if len(fields) != len(pairs) or not fields.keys() <= _SCALARS | _BY_NODE | _BY_LEAF:
+    sets = _OF_CATEGORIES if n_sets else set()
+    if len(fields) != len(pairs) or not fields.keys() <= _SCALARS | _BY_NODE | _BY_LEAF | sets:
         _fail(f"tree {index} has fields that it must not have")
-    wanted = _BY_NODE | _BY_LEAF if n > 1 else {"leaf_value"}
+    wanted = _BY_NODE | _BY_LEAF | sets if n > 1 else {"leaf_value"}
     if not wanted <= fields.keys():
         _fail(f"tree {index} lacks fields")
     _scalar(fields, "shrinkage", np.float64, index)
     arrays = {}
-    for name in fields.keys() - _SCALARS:
+    for name in fields.keys() - _SCALARS - sets:
         dtype = np.int64 if name in _INDICES | _COUNTS else np.float64
         values = _parse_numbers(fields[name], dtype, name)
         size = n if name in _BY_LEAF else n - 1
@@ -109,6 +112,27 @@ def _check_tree(text: str, index: int, n_features: int) -> None:
         arrays[name] = values
     if n > 1:
         _check_shape(arrays, index, n, n_features)
+        _check_sets(arrays, fields, index, n_sets)
+
+
+def _check_sets(
+    arrays: dict[str, NDArray[Any]], fields: dict[str, str], index: int, n_sets: int
+) -> None:
+    """Raise unless every split by categories has a set of them: bits of 32-bit words."""
+    by_category = (arrays["decision_type"] & 1).astype(bool)
+    if n_sets == 0:
+        if by_category.any():
+            _fail(f"tree {index} has a decision of unknown kind")
+        return
+    ends = _parse_numbers(fields["cat_boundaries"], np.int64, "cat_boundaries")
+    words = _parse_numbers(fields["cat_threshold"], np.int64, "cat_threshold")
+    if len(ends) != n_sets + 1 or ends[0] != 0 or (np.diff(ends) <= 0).any():
+        _fail(f"tree {index} must have {n_sets} sets of categories, one behind the other")
+    if len(words) != ends[-1] or ((words < 0) | (words >= 1 << 32)).any():
+        _fail(f"tree {index} must have {ends[-1]} words of 32 bits in cat_threshold")
+    chosen = arrays["threshold"][by_category]
+    if not np.isin(chosen, np.arange(n_sets)).all():
+        _fail(f"tree {index} splits by a set of categories that does not exist")
 
 
 def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_features: int) -> None:
@@ -117,7 +141,7 @@ def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_fea
     if feature.min() < 0 or feature.max() >= n_features:
         _fail(f"tree {index} splits on a feature that does not exist")
     # Bit 0 is a categorical split; bit 1 the default direction; bits 2 and 3 the missing value.
-    if (kind & ~0b1110).any() or (kind >> 2 == 3).any():
+    if (kind & ~0b1111).any() or (kind >> 2 == 3).any():
         _fail(f"tree {index} has a decision of unknown kind")
     left, right = arrays["left_child"], arrays["right_child"]
     children = np.concatenate([left, right])

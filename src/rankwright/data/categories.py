@@ -1,0 +1,135 @@
+"""Columns of categories: texts in tables, codes in matrices, and features that are made of them.
+
+A column of categories holds codes: the c-th of its levels, a list of texts, is the number c, and a
+missing one is NaN. Trees take codes as they are. For linear models a feature ``country=de`` is 1
+where the country is ``de``, and ``price is missing`` is 1 where there is no price. Such a feature
+is known by its name, so that a model that was fitted to it finds it in any later table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rankwright.data.validation import Floats, Matrix
+from rankwright.exceptions import DataError
+
+Categories = Mapping[str, Sequence[str]]
+MOST = 100  # levels of a column that become features, the most frequent ones
+_MISSING = " is missing"
+
+
+def encoded(texts: NDArray[np.object_]) -> tuple[Floats, list[str]]:
+    """Return codes, and levels in the order of the alphabet; None is a missing text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encoded(np.array(["us", None, "de", "us"], dtype=object))
+    (array([ 1., nan,  0.,  1.]), ['de', 'us'])
+    """
+    there = np.array([text is not None for text in texts], dtype=bool)
+    levels, places = np.unique(texts[there].astype(str), return_inverse=True)
+    codes = np.full(len(texts), np.nan)
+    codes[there] = places
+    return codes, levels.tolist()
+
+
+def recoded(codes: Floats, given: Sequence[str], wanted: Sequence[str]) -> Floats:
+    """Return codes by other levels; NaN for levels that are not among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> recoded(np.array([0.0, 1.0, np.nan]), ["de", "us"], ["fr", "us"])
+    array([nan,  1., nan])
+    """
+    place = {level: float(code) for code, level in enumerate(wanted)}
+    table = np.array([*(place.get(level, np.nan) for level in given), np.nan])
+    absent = np.isnan(codes)
+    return table[np.where(absent, len(given), codes).astype(np.int64)]
+
+
+def indicator_of(name: str) -> str:
+    """Return the name of the feature that tells where another is missing."""
+    return name + _MISSING
+
+
+def level_of(name: str, level: str) -> str:
+    """Return the name of the feature that tells where a category is this level."""
+    return f"{name}={level}"
+
+
+def frequent_levels(codes: Floats, levels: Sequence[str], most: int = MOST) -> list[str]:
+    """Return the levels that become features: the most frequent, in the order of the levels."""
+    counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=len(levels))
+    kept = np.sort(np.argsort(-counts, kind="stable")[:most])
+    return [levels[code] for code in kept.tolist() if counts[code]]
+
+
+def sources(wanted: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns whose categories some of the wanted features tell.
+
+    Examples
+    --------
+    >>> sources(["price", "country=de", "country=us"], ["price", "country"])
+    ['country']
+    """
+    there = set(columns)
+    parts = (name.split("=") for name in wanted if name not in there)
+    heads = ("=".join(part[:cut]) for part in parts for cut in range(1, len(part)))
+    return [name for name in dict.fromkeys(heads) if name in there]
+
+
+def derived(
+    name: str, X: Matrix, names: Sequence[str], categories: Categories
+) -> tuple[Floats, str | None] | None:
+    """Return a feature that is made of another, and the category that it tells; None if it is not.
+
+    Parameters
+    ----------
+    name : str
+        The feature that is wanted.
+    X, names, categories
+        The features there are.
+    """
+    place = {known: column for column, known in enumerate(names)}
+    source = name.removesuffix(_MISSING)
+    if source != name and source in place:
+        return np.isnan(_column(X, place[source])).astype(np.float64), None
+    for category, levels in categories.items():
+        if name.startswith(f"{category}="):
+            level = name[len(category) + 1 :]
+            code = levels.index(level) if level in levels else -1
+            return (_column(X, place[category]) == code).astype(np.float64), category
+    return None
+
+
+def _column(X: Matrix, column: int) -> Floats:
+    dense = X[:, [column]].toarray()[:, 0] if sp.issparse(X) else X[:, column]
+    return np.asarray(dense, dtype=np.float64)
+
+
+def check_categories(categories: object, names: Sequence[str] | None) -> None:
+    """Raise unless what was read from a file can be the categories of these features."""
+    fine = isinstance(categories, dict) and all(
+        name in (names or ())
+        and isinstance(levels, list)
+        and all(isinstance(level, str) for level in levels)
+        and len(set(levels)) == len(levels)
+        for name, levels in categories.items()
+    )
+    if not fine:
+        raise DataError("categories_ must be different texts for some of the features.")
+
+
+def check_same_kind(name: str, wanted: Categories, given: Categories, owner: str) -> None:
+    """Raise if a column is a category on one side, and a number on the other."""
+    if (name in wanted) == (name in given):
+        return
+    here, there = ("numbers", "categories") if name in wanted else ("categories", "numbers")
+    hint = f" Read it as one: categorical=[{name!r}], --categorical {name}." * (name in wanted)
+    raise DataError(f"the column {name!r} holds {here}, but {there} in {owner}.{hint}")
