@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 from rankwright.adapters import query_arguments
 from rankwright.data.alignment import Features
+from rankwright.data.categories import check_categories
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
 from rankwright.data.groups import gather
@@ -54,6 +55,8 @@ class Model(Protocol):
     """Whether a true answer of that callback ends training, with a model that can be used."""
     has_path: ClassVar[bool] = False
     """Whether there is a method ``path`` over penalty weights."""
+    takes_categories: ClassVar[bool] = False
+    """Whether it learns from codes of categories, and not level by level."""
 
     # ---- before and after fitting ----
 
@@ -75,6 +78,8 @@ class Model(Protocol):
         if vars(self).get("missing", "error") != "error":
             this: Any = self
             check_fitted_array(self, "fill_", (this.n_features_in_,))
+        if "categories_" in vars(self):
+            check_categories(vars(self)["categories_"], self.features().names)
 
     def fit_dataset(
         self,
@@ -109,7 +114,7 @@ class Model(Protocol):
 
     def encoded(self, dataset: Dataset) -> Dataset:
         """Return the data set as it is fitted to: its categories level by level, as 0 or 1."""
-        return dataset.one_hot()
+        return dataset if self.takes_categories else dataset.one_hot()
 
     def keep_names(self, dataset: Dataset) -> None:
         """Keep the names of the features, which an array does not carry."""
@@ -235,6 +240,16 @@ class PlainModel(Model):
 
     def keep_names(self, dataset: Dataset) -> None:
         """Do nothing: with names, scikit-learn would warn of arrays, such as it was fitted to."""
+
+    def encoded(self, dataset: Dataset) -> Dataset:
+        """Refuse categories: without names, their levels would not be found again."""
+        if dataset.features.categories:
+            raise TypeError(
+                f"{kind_of(self)} does not know categories, such as "
+                f"{next(iter(dataset.features.categories))!r}. Encode them in a pipeline, or leave "
+                "them out."
+            )
+        return dataset
 
     def features(self) -> Features:
         """Return the features that the estimator says it was fitted to."""

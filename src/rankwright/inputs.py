@@ -103,10 +103,14 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
     """
     missing = vars(estimator).get("missing", "error")  # a parameter of those that fill them in
     takes_missing = missing != "error" or options.get("ensure_all_finite") == "allow-nan"
-    names = None
+    names, categories = None, {}
     if isinstance(X, Dataset):
-        names = X.feature_names
-        X = X.X if reset else X.aligned(known_features(estimator)).X
+        if not reset:
+            X = X.aligned(known_features(estimator))
+        elif not getattr(estimator, "takes_categories", False):
+            X = X.one_hot()
+        names, categories = X.feature_names, X.features.categories
+        X = X.X
     if sp.issparse(X):
         X = as_csr(X)
     elif not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
@@ -126,9 +130,12 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
     _check_width(estimator, matrix.shape[1], reset)
     if reset:
         set_names(estimator, names)
+        estimator.__dict__.pop("categories_", None)
+        if categories:
+            estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
     _check_finite(estimator, matrix, takes_missing)
     if reset:
-        vars(estimator).pop("fill_", None)
+        estimator.__dict__.pop("fill_", None)
     if missing != "error":
         matrix = _without_missing(estimator, matrix, missing, reset)
     return (matrix, *others) if y else matrix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_without_names_features_are_known_by_their_numbers(name: str, sparse: bo
     short = rw.Dataset(X[:, :3], data.y, data.qid)
     with pytest.raises(rw.DataError, match=r"there must be the 4 features of this .*, but there a"):
         model.predict_dataset(short)
-    short.open_ended = True  # as a LETOR file is
+    short.features = replace(short.features, open_ended=True)  # as a LETOR file is
     zeroed = data.X.copy()
     zeroed[:, 3] = 0
     with pytest.warns(DataWarning, match=r"^the data: 3 of the 4 features of this \w+; the others"):

@@ -73,7 +73,7 @@ def test_what_is_missing_is_named(name: str) -> None:
     X, y, qid = make_data(name)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["age", "price", "title", "length"])
-    with pytest.raises(ValueError, match="but row 0, age is NaN. Use missing='median' or 'zero'"):
+    with pytest.raises(ValueError, match=r"but row 0, age is NaN\. Use missing='median' or 'zero'"):
         make_model(name).fit(frame, y, qid)
     X[0, 0], X[2, 1] = 1.0, np.inf
     for form in (np.asarray, sp.csr_array):

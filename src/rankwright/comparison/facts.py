@@ -63,7 +63,7 @@ def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
     if loss is None or as_loss(loss).bound is None:
         return None
     test = fold.test
-    proof = certificate(loss, model.predict(test.X), test.y, test.groups)
+    proof = certificate(loss, model.predict_dataset(test), test.y, test.groups)
     shown = np.linspace(0, proof.n_queries - 1, min(proof.n_queries, _MOST_POINTS)).astype(int)
     return {
         "promise": proof.bound.text,

@@ -103,7 +103,8 @@ def run_trial(
         asked.fit_dataset(fold.train, valid=fold.valid if asked.takes_valid() else None)
     seconds = time.perf_counter() - begin
     part = fold.parts()[on]
-    per_query = parse(metric).per_query(part.y, model.predict(part.X), part.groups)
+    scores = asked.predict_dataset(part)
+    per_query = parse(metric).per_query(part.y, scores, part.groups)
     return TrialResult(
         model,
         {name: model.get_params()[name] for name in entry.space},
@@ -219,6 +220,9 @@ def _files(model: Any, scores: Floats) -> dict[str, bytes]:
 
 def _score(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
+    from rankwright.estimator import as_model
+
+    test = as_model(model).align(test)
     scores = np.asarray(model.predict(test.X), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")

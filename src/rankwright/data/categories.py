@@ -99,16 +99,17 @@ def derived(
     place = {known: column for column, known in enumerate(names)}
     source = name.removesuffix(_MISSING)
     if source != name and source in place:
-        return np.isnan(_column(X, place[source])).astype(np.float64), None
+        return np.isnan(column_of(X, place[source])).astype(np.float64), None
     for category, levels in categories.items():
         if name.startswith(f"{category}="):
             level = name[len(category) + 1 :]
             code = levels.index(level) if level in levels else -1
-            return (_column(X, place[category]) == code).astype(np.float64), category
+            return (column_of(X, place[category]) == code).astype(np.float64), category
     return None
 
 
-def _column(X: Matrix, column: int) -> Floats:
+def column_of(X: Matrix, column: int) -> Floats:
+    """Return the values of a feature."""
     dense = X[:, [column]].toarray()[:, 0] if sp.issparse(X) else X[:, column]
     return np.asarray(dense, dtype=np.float64)
 

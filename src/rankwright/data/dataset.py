@@ -15,6 +15,7 @@ from rankwright.data.alignment import Features, columns_for, take_columns
 from rankwright.data.categories import (
     MOST,
     check_same_kind,
+    column_of,
     derived,
     frequent_levels,
     indicator_of,
@@ -132,8 +133,9 @@ class Dataset:
         doc_ids: NDArray[Any] | None,
     ) -> None:
         order, self.groups = gather(qid)
-        known = isinstance(features, Features)
-        self.features = features if known else Features(int(X.shape[1]), features)
+        if not isinstance(features, Features):
+            features = Features(int(X.shape[1]), features)
+        self.features: Features = features
         self.gathered = order is not None
         if order is None:
             self.order: Ints = np.arange(len(y))
@@ -255,10 +257,7 @@ class Dataset:
         wanted: list[str] = []
         for j, name in enumerate(names):
             if name in categories:
-                codes = np.asarray(
-                    self.X[:, [j]].toarray()[:, 0] if self.is_sparse else self.X[:, j]
-                )
-                levels = frequent_levels(codes, categories[name], most)
+                levels = frequent_levels(column_of(self.X, j), categories[name], most)
                 wanted += [level_of(name, level) for level in levels]
             else:
                 wanted.append(name)

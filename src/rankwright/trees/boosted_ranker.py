@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rankwright.data.categories import check_categories
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker, known_loss
@@ -117,6 +116,7 @@ class BoostedRanker(Ranker):
     """
 
     TAGS: ClassVar[dict[str, bool]] = {"input_tags.allow_nan": True}
+    takes_categories = True
     reports_progress = True
     stops_on_request = True
 
@@ -191,9 +191,6 @@ class BoostedRanker(Ranker):
             Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
         """
         data = check_ranking_data(self, X, y, qid, allow_nan=True)
-        vars(self).pop("categories_", None)
-        if isinstance(X, Dataset) and X.features.categories:
-            self.categories_ = {k: list(v) for k, v in X.features.categories.items()}
         return self._fit(data, sample_weight, query_weight, valid, callback)
 
     def fit_dataset(
@@ -204,10 +201,6 @@ class BoostedRanker(Ranker):
         The names of its features are kept as ``feature_names_in_``.
         """
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
-
-    def encoded(self, dataset: Dataset) -> Dataset:
-        """Return the data set as it is: trees split by categories themselves."""
-        return dataset
 
     def _fit(
         self,
@@ -374,7 +367,6 @@ class BoostedRanker(Ranker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
-        check_categories(vars(self).get("categories_", {}), self.features().names)
         n_trees = model_text.check(getattr(self, "model_text_", None), self.n_features_in_)
         if getattr(self, "n_iter_", None) != n_trees:
             raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
