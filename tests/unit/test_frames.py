@@ -540,13 +540,14 @@ def test_a_file_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
         rw.read(path)
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "x.parquet").mkdir()
-    (tmp_path / "x.csv").mkdir()
-    with pytest.raises(DataError):
-        rw.read(tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="must be a file, but is a folder"):
-        rw.read(tmp_path / "x.csv")
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x"])
+def test_an_empty_folder_is_no_table(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.mkdir()
+    (path / "_SUCCESS").touch()
+    message = f"{path}: must hold the parts of a table, but is an empty folder."
+    with pytest.raises(DataError, match=exactly(message)):
+        rw.read(path)
 
 
 # ---- without the extra ----

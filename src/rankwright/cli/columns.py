@@ -1,4 +1,4 @@
-"""Options that tell what the columns of a table are: every command that reads one has them all."""
+"""Options that tell what a file and its columns are: every command that reads one has them all."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     ),
     "ignore": (
         Annotated[_Names, typer.Option(help="Tables: columns to leave out, likewise.")],
+        None,
+    ),
+    "format": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="What DATA is, if its name does not tell: letor, csv, tsv, jsonl, parquet."
+            ),
+        ],
         None,
     ),
 }

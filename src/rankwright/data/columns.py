@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from rankwright.data.feature_names import listed
@@ -24,13 +24,18 @@ class Columns:
     Attributes
     ----------
     label, qid : str, optional
-        Columns with labels and query ids; without ``qid`` all rows are one query.
+        Columns with labels and query ids; without ``label`` all labels are 0, without ``qid`` all
+        rows are one query.
     doc_id : str, optional
         Column with document ids; a column ``doc_id`` if there is one.
     features : sequence of str, optional
         Columns to use as features; by default all others that are numbers.
     ignore : sequence of str
         Columns to leave out.
+    format : str, optional
+        How the file is written, where its name does not tell.
+    labelled : bool
+        Whether labels are needed: if not, a column of labels may be there and is not looked at.
     """
 
     label: str | None = "label"
@@ -38,6 +43,8 @@ class Columns:
     doc_id: str | None = None
     features: Sequence[str] | None = None
     ignore: Sequence[str] = ()
+    format: str | None = None
+    labelled: bool = True
 
     def found(self, columns: Sequence[str], path: str | None = None) -> Columns:
         """Return the same with a document column that is there; raise for those that are not."""
@@ -45,7 +52,8 @@ class Columns:
         doc_id = self.doc_id
         if doc_id is None and DOC_ID in columns and DOC_ID not in used:
             doc_id = DOC_ID
-        roles = {"label": self.label, "qid": self.qid, "doc_id": self.doc_id}
+        label = self.label if self.labelled or self.label in columns else None
+        roles = {"label": label, "qid": self.qid, "doc_id": self.doc_id}
         for role, column in roles.items():
             if column is not None and column in used:
                 raise DataError(
@@ -60,7 +68,7 @@ class Columns:
         for column in (*(self.features or ()), *self.ignore):
             if column not in columns:
                 _missing(column, columns, "", path)
-        return Columns(self.label, self.qid, doc_id, self.features, self.ignore)
+        return replace(self, label=label, doc_id=doc_id)
 
     def choose(
         self, kinds: Mapping[str, str | None], index: Sequence[str] = (), path: str | None = None
