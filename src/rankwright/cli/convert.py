@@ -37,21 +37,22 @@ def convert(
 ) -> None:
     """Convert between LETOR text, CSV, TSV, JSON lines, Parquet and TREC qrels.
 
-    Rows keep their order. TREC qrels have queries, documents and labels, and no features.
+    Rows keep their order. TREC qrels have queries, documents and labels, and no features. A TREC
+    run becomes a table of scores, and a table with qid, doc_id and score a run.
     """
     from rankwright.data.formats import TABLES, format_of, format_to_write
     from rankwright.data.reading import write
+    from rankwright.data.scores import convert_run
     from rankwright.data.trec import read_qrels
     from rankwright.data.writing import check_writable
 
     kind, given = format_to_write(out, out_format), format_of(data, columns.format)
     if spreadsheet_safe and kind != "csv":
         raise ValueError(f"--spreadsheet-safe is for *.csv, but OUT is {out!r}.")
-    if kind == "run":
-        raise ValueError(
-            "a run has scores: write it with rankwright predict MODEL DATA -o FILE.run."
-        )
     check_writable(out)
+    if "run" in (kind, given):
+        convert_run(data, out, columns.format, kind)
+        return
     if doc_ids and columns.doc_id is None and given in TABLES:
         columns = replace(columns, doc_id="doc_id")
     if given == "qrels":

@@ -120,6 +120,20 @@ def read_run(path: PathLike, *, format: str | None = None) -> Run:
     return run
 
 
+def convert_run(path: PathLike, out: PathLike, format: str | None, kind: str) -> None:
+    """Write a run as a table of scores, or a table of scores as a run."""
+    if kind not in (*TABLES, "run"):
+        raise DataError(
+            "a run has no features and no labels: it can become a table of scores (.csv, .tsv, "
+            ".jsonl, .parquet).",
+            path=display_name(out),
+        )
+    run = read_run(path, format=format)
+    none = np.empty((len(run), 0), dtype=np.float32)
+    dataset = Dataset.from_checked(none, np.zeros(len(run)), run.qid, None, run.doc_ids)
+    write_scores(run.scores[dataset.order], dataset, out, format=kind)
+
+
 def write_scores(
     scores: Floats,
     dataset: Dataset,
