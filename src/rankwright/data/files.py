@@ -54,10 +54,10 @@ def display_name(path: PathLike) -> str:
 
 
 @contextlib.contextmanager
-def open_binary(path: PathLike) -> Iterator[tuple[BinaryIO, bool]]:
+def open_binary(path: PathLike, *, text: bool = True) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file or standard input for reading; yield it, decompressed, and if it was compressed.
 
-    Damage that shows while it is read is a DataError.
+    Damage that shows while it is read is a DataError, and so is, with ``text``, what is none.
     """
     name = display_name(path)
     with contextlib.ExitStack() as stack:
@@ -84,7 +84,7 @@ def open_binary(path: PathLike) -> Iterator[tuple[BinaryIO, bool]]:
             raise DataError(f"cannot be read: {error.strerror}.", path=name) from None
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "plain")
         for magic, message in _REFUSED.items():
-            if head.startswith(magic):
+            if text and head.startswith(magic):
                 raise DataError(message, path=name)
         stream = raw
         if kind == "gzip":

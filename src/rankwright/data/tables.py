@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -149,15 +148,14 @@ def _opened(path: PathLike, kind: str, arrow: Any) -> Iterator[tuple[Any, bytes]
 
     Arrow takes names for addresses (``s3:a.parquet``), and not every name is UTF-8.
     """
-    if kind == "parquet" and os.fspath(path) == STANDARD:
-        yield arrow.BufferReader(sys.stdin.buffer.read()), b""
-    elif kind == "parquet" and Path(path).suffix.lower() not in (".gz", ".zst"):
+    plain = os.fspath(path) != STANDARD and Path(path).suffix.lower() not in (".gz", ".zst")
+    if kind == "parquet" and plain:
         if not Path(path).is_file():
             raise DataError("there is no such file.", path=path)
         with open(path, "rb") as file:
             yield file, b""
     else:
-        with open_binary(path) as (stream, _):
+        with open_binary(path, text=kind != "parquet") as (stream, _):
             content = stream.read()
         yield arrow.BufferReader(content), content[:_HEAD_BYTES]
 
