@@ -143,7 +143,7 @@ def test_predict_the_first_documents(trained: pd.DataFrame, run: Cli) -> None:
 def test_predict_from_standard_input_to_output(
     trained: pd.DataFrame, run: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bare = trained.drop(columns=["label", "country"])
+    bare = trained.drop(columns=["label", "country"]).round(6)
     bare.to_csv("new.csv", index=False)
     plain = run("predict", "model.rw", "new.csv")[1]
     texts = {
