@@ -294,8 +294,7 @@ def as_objects(
     found = [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
     qid, docs, y = (list(column) for column in zip(*judged, strict=True))
     dataset = rw.Dataset(np.zeros((len(y), 0)), y, qid, doc_ids=docs)
-    qid, docs, scores = (np.array(column) for column in zip(*found, strict=True))
-    return dataset, Run(qid, docs, scores)
+    return dataset, Run(*(np.array(column) for column in zip(*found, strict=True)))
 
 
 METRICS = {"ndcg": 100, "ndcg@3": 3, "ndcg@10": 10, "map": 100, "map@4": 4, "rr": 100, "p@5": 5,

@@ -223,8 +223,8 @@ def _constant_features(X: Matrix, groups: Groups) -> tuple[NDArray[np.bool_], ND
         low = np.minimum.reduceat(rows, offsets, axis=0)
         high = np.maximum.reduceat(rows, offsets, axis=0)
         varies |= (low != high).any(axis=0)
-    constant = ~varies & (X[0] == X).all(axis=0) if n_features else ~varies
-    return constant, ~varies
+    # A feature that is constant in every query is constant if the queries' first rows agree.
+    return ~varies & (X[0] == X[groups.indptr[:-1]]).all(axis=0), ~varies
 
 
 def _constant_sparse_features(
@@ -257,6 +257,9 @@ def _constant_sparse_features(
 def _conflicting_duplicates(dataset: Dataset) -> int:
     """Documents with the same features as another one of their query, but not the same label."""
     keys = mix(row_keys(dataset.X)) ^ mix(dataset.groups.query_of_rows())
+    ordered = np.sort(keys)
+    if (ordered[1:] != ordered[:-1]).all():
+        return 0  # as mostly; what follows takes more time and memory
     order = np.argsort(keys, kind="stable")
     keys, y = keys[order], dataset.y[order]
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.columns import DOC_ID, Columns
+from rankwright.data.csv_blocks import CsvRows, read_csv_blocks
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, display_name
@@ -104,21 +105,36 @@ def _from_frame(
             )
         return _to_numpy(series, column, path)
 
+    label = wanted.label if wanted.labelled else None
+    return _from_checked(
+        X,
+        np.zeros(n_rows) if label is None else values(label),
+        np.zeros(n_rows, dtype=np.int64) if wanted.qid is None else values(wanted.qid),
+        names,
+        None if wanted.doc_id is None else values(wanted.doc_id),
+        allow_nan=allow_nan,
+        path=path,
+    )
+
+
+def _from_checked(
+    X: Any, y: Any, qid: Any, names: list[str], docs: Any, *, allow_nan: bool, path: str | None
+) -> Dataset:
+    """Make a data set of columns, or say what is wrong with them."""
+    n_rows = len(X)
     try:
-        matrix = check_X(X, allow_nan=allow_nan)
-        y = np.zeros(n_rows)
-        if wanted.label is not None and wanted.labelled:
-            y = check_y(values(wanted.label), n_rows)
-        ids = np.zeros(n_rows, dtype=np.int64)
-        if wanted.qid is not None:
-            ids = check_qid(values(wanted.qid), n_rows)
-        feature_names = check_names(names, len(names))
-        docs = None if wanted.doc_id is None else check_doc_ids(values(wanted.doc_id), n_rows)
+        return Dataset.from_checked(
+            check_X(X, allow_nan=allow_nan),
+            check_y(y, n_rows),
+            check_qid(qid, n_rows),
+            check_names(names, len(names)),
+            check_doc_ids(docs, n_rows),
+            owned=True,
+        )
     except DataError:
         raise
     except (TypeError, ValueError) as error:
         raise DataError(str(error), path=path) from None
-    return Dataset.from_checked(matrix, y, ids, feature_names, docs)
 
 
 def read_frame(
@@ -144,9 +160,29 @@ def read_frame(
 
 def read_columns(path: PathLike, wanted: Columns, *, allow_nan: bool = False) -> Dataset:
     """Do what :func:`read_frame` does, with columns that are told by one object."""
+    if (rows := read_csv_blocks(path, wanted)) is not None:
+        return _from_rows(rows, wanted, allow_nan, display_name(path))
     table = load_table(path, wanted)
     return _from_frame(
         table, wanted, index=index_columns(table), allow_nan=allow_nan, path=display_name(path)
+    )
+
+
+def _from_rows(rows: CsvRows, wanted: Columns, allow_nan: bool, path: str) -> Dataset:
+    """Make a data set of the rows of a large file."""
+    head = import_frames("narwhals").from_native(rows.head, eager_only=True)
+    wanted = wanted.found(list(head.columns), path)
+    names = wanted.choose(_kinds(head), (), path)  # which tells what is left out
+    n_rows, given = len(rows.X), rows.others
+    label = wanted.label if wanted.labelled else None
+    return _from_checked(
+        rows.X,
+        np.zeros(n_rows) if label is None else given[label],
+        np.zeros(n_rows, dtype=np.int64) if wanted.qid is None else given[wanted.qid],
+        names,
+        None if wanted.doc_id is None else given[wanted.doc_id],
+        allow_nan=allow_nan,
+        path=path,
     )
 
 

@@ -20,7 +20,7 @@ from rankwright.data.formats import format_of, parts_of
 from rankwright.exceptions import DataError
 from rankwright.extras import load_extra
 
-_HEAD_BYTES = 1 << 16  # of a CSV file, to see how it is written
+HEAD_BYTES = 1 << 16  # of a CSV file, to see how it is written
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
@@ -46,7 +46,7 @@ def load_table(path: PathLike, wanted: Columns) -> Any:
         table = _joined([(part, _load_file(part, kind, wanted)) for part in parts], wanted)
     # Of two columns with this name, from_frame tells.
     if kind in ("csv", "tsv") and table.column_names.count(wanted.qid) == 1:
-        table = _plain_integers(table, str(wanted.qid))
+        table = plain_integers(table, str(wanted.qid))
     return table
 
 
@@ -79,7 +79,7 @@ def sniff(head: bytes, kind: str, ids: Sequence[str], path: str) -> Dialect:
     delimiter = "\t" if kind == "tsv" else max(",;\t", key=lambda mark: counts[mark])
     if delimiter == ",":
         return Dialect()
-    rows = list(csv.reader(lines[:-1] if len(head) >= _HEAD_BYTES else lines, delimiter=delimiter))
+    rows = list(csv.reader(lines[:-1] if len(head) >= HEAD_BYTES else lines, delimiter=delimiter))
     commas, points = [], []
     for name, *values in zip(*rows, strict=False):
         if name in ids:
@@ -157,7 +157,7 @@ def _opened(path: PathLike, kind: str, arrow: Any) -> Iterator[tuple[Any, bytes]
     else:
         with open_binary(path, text=kind != "parquet") as (stream, _):
             content = stream.read()
-        yield arrow.BufferReader(content), content[:_HEAD_BYTES]
+        yield arrow.BufferReader(content), content[:HEAD_BYTES]
 
 
 def _joined(parts: list[tuple[str, Any]], wanted: Columns) -> Any:
@@ -193,7 +193,7 @@ def _as_texts(table: Any, name: str) -> Any:
     return table.set_column(table.column_names.index(name), name, table[name].cast("string"))
 
 
-def _plain_integers(table: Any, column: str) -> Any:
+def plain_integers(table: Any, column: str) -> Any:
     """Turn a column of texts into integers if that loses nothing."""
     texts = table[column]
     try:
