@@ -65,7 +65,9 @@ def _read(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> CsvRo
     if filled < BLOCK_BYTES or cut == 0:
         return None
     kind = format_of(path, wanted.format)
-    dialect = sniff(bytes(buffer[:HEAD_BYTES]), kind, id_columns(wanted), display_name(path))
+    dialect = sniff(
+        bytes(buffer[: min(cut, HEAD_BYTES)]), kind, id_columns(wanted), display_name(path)
+    )
     options = csv_options(dialect, wanted)
     head = reader.read_csv(_source(buffer, cut), **options)
     plan = _plan(head.schema, wanted)
