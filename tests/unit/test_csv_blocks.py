@@ -115,7 +115,7 @@ def test_files_that_are_read_as_a_whole(
     path = tmp_path / "a.csv"
     WHOLE[what](table()).to_csv(path, index=False)
     both(path, small_blocks, allow_nan=True)
-    assert small_blocks[0] == (what == "a newline in a text" and small_blocks[0])
+    assert small_blocks[0] is False or what == "a newline in a text"  # which may fit its block
 
 
 def test_options(small_blocks: list[bool], tmp_path: Path) -> None:

@@ -65,11 +65,10 @@ def _read(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> CsvRo
     if filled < BLOCK_BYTES or cut == 0:
         return None
     kind = format_of(path, wanted.format)
-    dialect = sniff(
-        bytes(buffer[: min(cut, HEAD_BYTES)]), kind, id_columns(wanted), display_name(path)
-    )
+    lines = bytes(buffer[: min(cut, HEAD_BYTES)])
+    dialect = sniff(lines, kind, id_columns(wanted), display_name(path))
     options = csv_options(dialect, wanted)
-    head = reader.read_csv(_source(buffer, cut), **options)
+    head = reader.read_csv(_lines_of(buffer, cut), **options)
     plan = _plan(head.schema, wanted)
     if plan is None:
         return None
@@ -77,12 +76,13 @@ def _read(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> CsvRo
     options["convert_options"] = _converted(options["convert_options"], head.schema, plan)
     options["read_options"] = reader.ReadOptions(column_names=head.column_names)
     expected = int(1.02 * head.num_rows * size / cut)
-    X, y = _Matrix(names, expected), _Matrix([label] if label else [], expected)
+    X = _Matrix(names, expected)
+    y = _Matrix([] if label is None else [label], expected, missing=False)
     ids, docs = _Codes(query), _Texts(doc, expected)
     schema, begin = head.schema, buffer.index(b"\n") + 1
     del head
     while cut > 0:
-        table = reader.read_csv(_source(buffer, cut, begin), **options)
+        table = reader.read_csv(_lines_of(buffer, cut, begin), **options)
         for part in (X, y, ids, docs):
             part.add(table)
         begin, left = 0, filled - cut
@@ -129,8 +129,9 @@ def _converted(options: Any, schema: Any, plan: _Plan) -> Any:
     arrow = import_frames("pyarrow")
     types = {**options.column_types}
     for name in (*plan.names, plan.label):
-        if name is not None and str(schema.field(name).type) != "bool":
-            types[name] = arrow.float64()
+        if name is not None:
+            is_bool = schema.field(name).type == arrow.bool_()
+            types[name] = arrow.bool_() if is_bool else arrow.float64()
     options.column_types = types
     options.include_columns = [
         *plan.names,
@@ -142,8 +143,9 @@ def _converted(options: Any, schema: Any, plan: _Plan) -> Any:
 class _Matrix:
     """Columns of numbers side by side; rows that are expected take no memory before they come."""
 
-    def __init__(self, names: list[str], expected: int) -> None:
+    def __init__(self, names: list[str], expected: int, *, missing: bool = True) -> None:
         self._names = names
+        self._missing = missing
         self._rows = np.empty((expected, len(names)))
         self._n = 0
 
@@ -152,7 +154,7 @@ class _Matrix:
         begin, self._n = self._n, self._n + table.num_rows
         _grow(self._rows, self._n)
         for j, name in enumerate(self._names):
-            column = table[name]
+            column = table[name] if self._missing else _without_nulls(table[name])
             if str(column.type) == "bool":
                 column = column.cast("int8").cast("double")
             self._rows[begin : self._n, j] = column.to_numpy()
@@ -226,7 +228,7 @@ def _grow(rows: NDArray[Any], n: int) -> None:
 
 def _without_nulls(column: Any) -> Any:
     if column.null_count:
-        raise DataError("ids must not be missing")
+        raise DataError("labels and ids must not be missing")
     return column
 
 
@@ -240,6 +242,6 @@ def _fill(stream: BinaryIO, buffer: bytearray, filled: int) -> int:
     return filled
 
 
-def _source(buffer: bytearray, end: int, begin: int = 0) -> Any:
+def _lines_of(buffer: bytearray, end: int, begin: int = 0) -> Any:
     arrow = import_frames("pyarrow")
     return arrow.BufferReader(arrow.py_buffer(memoryview(buffer)[begin:end]))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from rankwright.data.alignment import Features, columns_for, take_columns
+from rankwright.data.alignment import Features, columns_for, move_rows, take_columns
 from rankwright.data.doctor import Description, describe
 from rankwright.data.groups import Ints, gather
 from rankwright.data.splits import fold_queries, split_queries
@@ -133,7 +133,7 @@ class Dataset:
             self.X, self.y, self.qid, self.doc_ids = X, y, qid, doc_ids
         else:
             self.order = order
-            self.X = _moved(X, order) if owned and not sp.issparse(X) else X[order]
+            self.X = move_rows(X, order) if owned and not sp.issparse(X) else X[order]
             self.y, self.qid = y[order], qid[order]
             self.doc_ids = None if doc_ids is None else doc_ids[order]
 
@@ -257,11 +257,3 @@ class Dataset:
             f"{count(self.n_queries, 'query', 'queries')}, "
             f"{count(self.n_features, 'feature', 'features')}, {form} {self.X.dtype})"
         )
-
-
-def _moved(X: Matrix, order: Ints) -> Matrix:
-    """Bring the rows of a matrix into an order, a few columns at a time: there is no second one."""
-    for begin in range(0, X.shape[1], 4):
-        columns = X[:, begin : begin + 4]
-        columns[...] = np.take(columns, order, axis=0)
-    return X
