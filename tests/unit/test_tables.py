@@ -116,6 +116,8 @@ def test_missing_values_in_json_lines(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert rows[1] == {"label": 0.0, "qid": 7, "u": 2.0, "v": None}
     np.testing.assert_array_equal(read_frame(path, allow_nan=True).X, found.X)
+    path.write_bytes(b'{"qid": 1, "label": 0, "u": {"\xcc": 1}}\n')
+    assert fault(path) == ": names of columns must be UTF-8 text."
     path.write_text("[1, 2]\n")
     assert fault(path).startswith(": is not a readable jsonl file: ")
 

@@ -94,7 +94,11 @@ def _from_frame(
     wanted = wanted.found(list(table.columns), path)
     n_rows = len(table)
     require_rows(n_rows, path)
-    names = wanted.choose(_kinds(table), index, path)
+    try:
+        kinds = _kinds(table)
+    except UnicodeDecodeError:  # of fields within a column
+        raise DataError("names of columns must be UTF-8 text.", path=path) from None
+    names = wanted.choose(kinds, index, path)
     X = _matrix(table, names, path)
 
     def values(column: str) -> Any:
