@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from rankwright.data.columns import Columns
 from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
 from rankwright.data.formats import format_of
+from rankwright.data.groups import Coded
 from rankwright.data.tables import (
     HEAD_BYTES,
     csv_options,
@@ -39,7 +41,7 @@ class CsvRows(NamedTuple):
     head: Any
     names: list[str]
     X: NDArray[np.float64]
-    others: dict[str, NDArray[Any]]
+    others: dict[str, Any]
 
 
 def read_csv_blocks(path: PathLike, wanted: Columns) -> CsvRows | None:
@@ -94,8 +96,12 @@ def _read(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> CsvRo
         return None  # a line longer than a block
     del table
     import_frames("pyarrow").default_memory_pool().release_unused()
-    found = ((label, y.whole().ravel), (query, ids.whole), (doc, docs.whole))
-    others = {name: whole() for name, whole in found if name is not None}
+    found: dict[str | None, Callable[[], Any]] = {
+        label: y.whole().ravel,
+        query: ids.whole,
+        doc: docs.whole,
+    }
+    others = {name: whole() for name, whole in found.items() if name is not None}
     return CsvRows(schema.empty_table(), names, X.whole(), others)
 
 
@@ -182,13 +188,13 @@ class _Codes:
         places = [self._known.setdefault(text, len(self._known)) for text in texts]
         self._codes.append(np.array(places, dtype=np.int32)[coded.indices.to_numpy()])
 
-    def whole(self) -> NDArray[Any]:
+    def whole(self) -> Coded:
         """Return the ids: texts, or integers if that loses nothing."""
         texts = import_frames("pyarrow").table({"id": list(self._known)})
         column = plain_integers(texts, "id")["id"]
         is_text = str(column.type) == "string"
         ids = text_array(list(self._known)) if is_text else column.to_numpy()
-        return np.asarray(ids[np.concatenate(self._codes)])
+        return Coded(ids, np.concatenate(self._codes))
 
 
 class _Texts:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.alignment import Features, columns_for, move_rows, take_columns
 from rankwright.data.doctor import Description, describe
-from rankwright.data.groups import Ints, gather
+from rankwright.data.groups import Coded, Ints, gather
 from rankwright.data.splits import fold_queries, split_queries
 from rankwright.data.validation import (
     Floats,
@@ -101,7 +101,7 @@ class Dataset:
         cls,
         X: Matrix,
         y: Floats,
-        qid: NDArray[Any],
+        qid: NDArray[Any] | Coded,
         feature_names: list[str] | None = None,
         doc_ids: NDArray[Any] | None = None,
         *,
@@ -119,7 +119,7 @@ class Dataset:
         self,
         X: Matrix,
         y: Floats,
-        qid: NDArray[Any],
+        qid: NDArray[Any] | Coded,
         feature_names: list[str] | None,
         doc_ids: NDArray[Any] | None,
         owned: bool = False,
@@ -128,13 +128,17 @@ class Dataset:
         self.open_ended = False
         self.feature_names = feature_names
         self.gathered = order is not None
+        if isinstance(qid, Coded):
+            self.qid = np.repeat(qid.names, self.groups.sizes)
+        else:
+            self.qid = qid if order is None else qid[order]
         if order is None:
             self.order: Ints = np.arange(len(y))
-            self.X, self.y, self.qid, self.doc_ids = X, y, qid, doc_ids
+            self.X, self.y, self.doc_ids = X, y, doc_ids
         else:
             self.order = order
             self.X = move_rows(X, order) if owned and not sp.issparse(X) else X[order]
-            self.y, self.qid = y[order], qid[order]
+            self.y = y[order]
             self.doc_ids = None if doc_ids is None else doc_ids[order]
 
     @property

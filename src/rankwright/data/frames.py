@@ -14,6 +14,7 @@ from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, display_name
 from rankwright.data.foreign import plain
 from rankwright.data.formats import format_to_write
+from rankwright.data.groups import Coded
 from rankwright.data.spreadsheets import as_cell
 from rankwright.data.tables import (
     import_frames,
@@ -130,7 +131,7 @@ def _from_checked(
         return Dataset.from_checked(
             check_X(X, allow_nan=allow_nan),
             check_y(y, n_rows),
-            check_qid(qid, n_rows),
+            qid if isinstance(qid, Coded) else check_qid(qid, n_rows),
             check_names(names, len(names)),
             check_doc_ids(docs, n_rows),
             owned=True,
