@@ -56,7 +56,25 @@ def _csv() -> Seeds:
     yield "ids.csv", b"doc_id,label,qid,f1\nD1,0,a,1\nD2,1,a,2\nD3,0,007,3\n"
     yield "quotes.csv", b'"qid","label","x ""y"""\r\n"1","1","0.25"\r\n'
     yield "types.csv", b"qid,label,flag,day\n1,1,true,2020-01-01\n2,0,false,2020-01-02\n"
+    yield "commas.csv", b"qid;label;a;b\n1;0;0,5;1\n1;1;-2,25;3\n"
     yield "mark.csv", b"\xef\xbb\xbfqid,label,a\n1,0,1\n"
+
+
+def _jsonl() -> Seeds:
+    yield "plain.jsonl", b'{"qid": 1, "label": 0, "a": 0.5}\n{"qid": 1, "label": 1, "a": null}\n'
+    yield "ids.jsonl", b'{"doc_id": "D1", "qid": "a", "label": 2, "f": true, "g": {"h": [1]}}\n'
+
+
+def _qrels() -> Seeds:
+    text = b"q1 0 D1 2\nq1 0 D2 0\n\nq2\t0\tD1\t-1\n"
+    yield "plain.qrels", text
+    yield "compressed.gz", gzip.compress(text, mtime=0)
+
+
+def _run() -> Seeds:
+    text = b"q1 Q0 D1 1 0.5 x\nq1 Q0 D2 2 -1e-3 x\r\nq2 Q0 D1 0 7 x\n"
+    yield "plain.run", text
+    yield "compressed.zst", zstandard.compress(text)
 
 
 def _stream() -> Seeds:
@@ -125,6 +143,9 @@ SEEDS = {
     "model": _models,
     "trees": _trees,
     "csv": _csv,
+    "jsonl": _jsonl,
+    "qrels": _qrels,
+    "run": _run,
     "stream": _stream,
     "scores": _scores,
     "study": _study,

@@ -16,6 +16,7 @@ from rankwright.comparison import read_lineup
 from rankwright.comparison.store import open_store, read_result
 from rankwright.data.dataset import Dataset
 from rankwright.data.scores import read_scores
+from rankwright.data.trec import document_names
 from rankwright.exceptions import DataError
 from rankwright.trees import model_text
 from rankwright.trees.engine import load_booster
@@ -91,8 +92,19 @@ def _trees(path: Path) -> None:
     booster.feature_importance("gain")
 
 
-def _csv(path: Path) -> None:
+def _table(path: Path) -> None:
     rw.read(path)
+
+
+def _qrels(path: Path) -> None:
+    found = rw.data.read_qrels(path)
+    pairs = zip(found.qid.tolist(), document_names(found), strict=True)
+    require(len(set(pairs)) == found.n_docs, "a document occurs once in a query")
+
+
+def _run(path: Path) -> None:
+    found = rw.data.read_run(path)
+    require(bool(np.isfinite(found.scores).all()), "scores are finite")
 
 
 def _stream(path: Path) -> None:
@@ -147,7 +159,10 @@ def _lineup(path: Path) -> None:
 TARGETS = {
     "model": Target(_model, "input.rw", mutators.archive),
     "trees": Target(_trees, "input.txt", mutators.trees),
-    "csv": Target(_csv, "input.csv", mutators.lines),
+    "csv": Target(_table, "input.csv", mutators.lines),
+    "jsonl": Target(_table, "input.jsonl", mutators.lines),
+    "qrels": Target(_qrels, "input.qrels", mutators.compressed),
+    "run": Target(_run, "input.run", mutators.compressed),
     "stream": Target(_stream, "input.txt", mutators.compressed),
     "scores": Target(_scores, "input.txt", mutators.compressed),
     "study": Target(_study, "input.jsonl", mutators.study),

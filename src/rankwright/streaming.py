@@ -23,8 +23,8 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwright.data import Dataset, disk, stream
-from rankwright.data.files import STANDARD, PathLike, suffix
-from rankwright.data.frames import SUFFIXES
+from rankwright.data.files import STANDARD, PathLike
+from rankwright.data.formats import LETOR, TABLES, format_of
 from rankwright.data.missing import filled, medians, medians_of_stream
 from rankwright.data.validation import Floats, check_count
 from rankwright.data.writing import remove_leftovers
@@ -254,9 +254,10 @@ class _StreamRun:
 
     def _check(self) -> None:
         check_count("checkpoint_every", self.every, least=0)
-        if suffix(self.path) in SUFFIXES:
+        if (kind := format_of(self.path)) != LETOR:
+            what = "a table" if kind in TABLES else f"a TREC {kind} file"
             raise ValueError(
-                f"a stream is LETOR text, but {self.path} is a table. Convert it first: rankwright "
+                f"a stream is LETOR text, but {self.path} is {what}. Convert it first: rankwright "
                 f"convert {self.path} FILE.txt"
             )
         if self.path != STANDARD and not os.path.exists(self.path):

@@ -95,6 +95,15 @@ def test_columns_of_a_frame_in_another_order(name: str, kind: str) -> None:
 
 
 @every_model
+@pytest.mark.usefixtures("no_warning")
+def test_documents_without_labels(name: str) -> None:
+    model, data = fitted(name), make_data()
+    columns = {n: data.X[:, NAMES.index(n)] for n in reversed(NAMES)}
+    new = rw.from_frame(pd.DataFrame({"qid": data.qid, **columns}), label=None)
+    assert np.array_equal(model.predict_dataset(new), model.predict(data.X))
+
+
+@every_model
 def test_a_missing_feature_is_named(name: str) -> None:
     data = moved(make_data(), [0, 1, 3])
     message = rf"there must be all 4 features of this {type(fitted(name)).__name__}, but 'age' is"

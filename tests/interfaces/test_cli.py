@@ -99,7 +99,7 @@ def test_the_installed_command_runs() -> None:
     [
         (("info", "nope.txt"), "nope.txt: there is no such file."),
         (("info", "nope.csv"), "nope.csv: there is no such file."),
-        (("info", "."), ".: must be a file, but is a folder."),
+        (("info", "."), ".: must hold the parts of a table, but is an empty folder."),
         (
             ("info", "empty.txt"),
             "empty.txt: there must be at least one document, but there is none.",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rankwright as rw
@@ -36,6 +37,21 @@ def test_tables_with_other_columns(name: str, run: Cli) -> None:
         "rankwright: warning: extra.parquet: 'price' is not looked at: model.rw has no such "
         "feature.\n"
     )
+    for path in ("unlabelled.csv", "unlabelled.jsonl"):
+        write_frame(moved(data, [2, 0, 3, 1]), path, label="not_needed")
+        found, err = scores(path)
+        assert np.array_equal(found, expected)
+        assert err == (
+            f"rankwright: warning: {path}: 'not_needed' is not looked at: model.rw has no such "
+            "feature.\n"
+        )
+    unlabelled = moved(data, [3, 0, 1, 2])
+    pd.DataFrame(unlabelled.X, columns=unlabelled.feature_names).assign(
+        qid=unlabelled.qid
+    ).to_parquet("unlabelled.parquet")
+    found, err = scores("unlabelled.parquet")
+    assert np.array_equal(found, expected)
+    assert err == ""
     write_frame(moved(data, [0, 1, 2]), "less.csv")
     assert run("predict", "model.rw", "less.csv") == (
         2,

@@ -111,7 +111,7 @@ def test_guide_says_which_commands_have_the_common_options() -> None:
     assert len(readers) >= 10
     page = (DOCS / "guide" / "cli.md").read_text(encoding="utf-8")
     assert "\nEvery command that reads `DATA` has these options; " in page
-    common = {"--label", "--qid", "--doc-id", "--features", "--ignore", "--jobs"}
+    common = {"--format", "--label", "--qid", "--doc-id", "--features", "--ignore", "--jobs"}
     assert all(common <= options for options in readers.values())
     assert all(f"`{option} " in page for option in common)
 

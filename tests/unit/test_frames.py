@@ -112,7 +112,7 @@ def test_a_long_list_of_columns_is_cut() -> None:
 )
 def test_text_is_no_feature(make: Any, type_name: str) -> None:
     frame = make(columns(v=["1", "2", "3"]))
-    message = f"'v' is left out: features must be numbers, not {type_name}."
+    message = f"'v' is left out: features must be numbers, not {type_name}, or categories (categorical=, --categorical)."
     with pytest.warns(DataWarning, match=exactly(message)):
         assert rw.from_frame(frame).feature_names == ["u"]
     message = f"v: features must be numbers, but the column has type {type_name}."
@@ -167,7 +167,9 @@ def test_text_is_no_label(make: Any) -> None:
 @pytest.mark.parametrize("values", [[0.5, None, 2.5], [1, None, 3]])
 def test_a_missing_feature_is_nan(make: Any, values: list[Any]) -> None:
     frame = make(columns(u=values))
-    with pytest.raises(DataError, match=r"^X must be finite, but row 1, column 0 is nan"):
+    with pytest.raises(
+        DataError, match=r"^u: must be a finite number, but is missing in row 1\. Repl"
+    ):
         rw.from_frame(frame)
     X = rw.from_frame(frame, allow_nan=True).X
     assert np.isnan(X[2, 0])
@@ -495,7 +497,6 @@ def test_compressed_csv_is_recognised_by_content(tmp_path: Path) -> None:
         ("x.csv", b"label,qid,f\n1,\xe9,3\n", "is not a readable csv file: "),
         ("x.csv", b"label,qid,f\n", "there must be at least one document, but there is none."),
         ("x.csv", b"label,qid,f,f\n1,2,3,4\n", "cannot be used: "),
-        ("x.csv", b"label,qid,f\n1,2,\n1,2,3\n", "X must be finite, but row 0, column 0 is nan."),
         ("x.csv", b"label,qid,f\nhigh,2,1\n", "y must be numbers, but holds strings."),
         (
             "x.csv.gz",
@@ -540,13 +541,14 @@ def test_a_file_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
         rw.read(path)
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "x.parquet").mkdir()
-    (tmp_path / "x.csv").mkdir()
-    with pytest.raises(DataError):
-        rw.read(tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="must be a file, but is a folder"):
-        rw.read(tmp_path / "x.csv")
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x"])
+def test_an_empty_folder_is_no_table(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.mkdir()
+    (path / "_SUCCESS").touch()
+    message = f"{path}: must hold the parts of a table, but is an empty folder."
+    with pytest.raises(DataError, match=exactly(message)):
+        rw.read(path)
 
 
 # ---- without the extra ----
@@ -606,3 +608,16 @@ def test_what_a_spreadsheet_would_run_gets_an_apostrophe_if_asked(tmp_path: Path
     assert header == '"label","qid","doc_id","\'+f"'
     assert rows[0] == "0,\"'=cmd|' /C calc'!A0\",\"'-1\",-1.5"
     assert [row.split(",")[1] for row in rows[1:]] == ['"\'@SUM(1+1)"', '"a=b"', '"7"']
+
+
+@pytest.mark.parametrize("value", ["", "nan", "inf"])
+def test_a_value_that_is_no_number_has_a_line_and_a_column(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f'qid,label,name,price\n\nq1,1,"two\nlines",3\nq1,0,b,{value}\n')
+    what = "inf" if value == "inf" else "missing"
+    with pytest.warns(DataWarning, match="'name' is left out"), pytest.raises(DataError) as caught:
+        rw.read(path)
+    assert str(caught.value).startswith(
+        f"{path}, line 5, price: must be a finite number, but is {what}. Replace it, or allow"
+    )
+    assert "\n" not in str(caught.value)

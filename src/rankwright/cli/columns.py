@@ -1,4 +1,4 @@
-"""Options that tell what the columns of a table are: every command that reads one has them all."""
+"""Options that tell what a file and its columns are: every command that reads one has them all."""
 
 from __future__ import annotations
 
@@ -31,6 +31,19 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[_Names, typer.Option(help="Tables: columns to leave out, likewise.")],
         None,
     ),
+    "categorical": (
+        Annotated[_Names, typer.Option(help="Tables: columns of categories, likewise.")],
+        None,
+    ),
+    "format": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="What DATA is, if its name does not tell: letor, csv, tsv, jsonl, parquet."
+            ),
+        ],
+        None,
+    ),
 }
 
 
@@ -57,10 +70,11 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
         from rankwright.data.columns import Columns
 
         chosen = {name: given.pop(name) for name in _OPTIONS}
-        for name in ("features", "ignore"):
+        for name in ("features", "ignore", "categorical"):
             texts = chosen[name]
             chosen[name] = None if texts is None else _split(texts)
-        chosen["ignore"] = chosen["ignore"] or ()
+        for name in ("ignore", "categorical"):
+            chosen[name] = chosen[name] or ()
         command(columns=Columns(**chosen), **given)
 
     run.__signature__ = inspect.Signature(replaced)  # type: ignore[attr-defined]

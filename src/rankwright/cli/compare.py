@@ -171,10 +171,10 @@ def _read_folds(
     seed: int,
     reader: Callable[..., Any],
 ) -> list[Fold]:
-    from rankwright.evaluation.folds import read_folds, read_like, rotate, split
+    from rankwright.evaluation.folds import has_folds, read_folds, read_like, rotate, split
     from rankwright.exceptions import DataError
 
-    if Path(data).is_dir():
+    if Path(data).is_dir() and has_folds(data):
         if test or valid or n_folds:
             raise ValueError(
                 f"{data} is a folder with its own parts: drop --test, --valid, --folds."

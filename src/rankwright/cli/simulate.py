@@ -77,6 +77,7 @@ def simulate(
 ) -> None:
     """Corrupt labels, add documents, or replace labels by simulated clicks."""
     from rankwright.data import augment, perturb_labels
+    from rankwright.data.formats import format_to_write
     from rankwright.data.noise import label_noise_up_to
     from rankwright.data.reading import write as write_dataset
     from rankwright.data.writing import check_writable
@@ -89,6 +90,7 @@ def simulate(
         raise ValueError(f"--log needs clicks, but --noise is {noise.value}.")
     if out == log == "-":
         raise ValueError("OUT and --log cannot both be standard output.")
+    format_to_write(out)
     for path in (out, log):
         if path is not None:
             check_writable(path)

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 DataFile = Annotated[
     str,
-    typer.Argument(help="LETOR text, .parquet or .csv (.gz, .zst allowed); - is standard input."),
+    typer.Argument(
+        help="LETOR text, .csv, .tsv, .jsonl, .parquet (also .gz, .zst), or a folder of parts; - "
+        "is standard input."
+    ),
 ]
 Params = Annotated[
     list[str] | None,
@@ -35,6 +39,10 @@ SpreadsheetSafe = Annotated[
 AllowOverlap = Annotated[
     bool,
     typer.Option("--allow-overlap", help="Let validation and test queries be training queries."),
+]
+OutFormat = Annotated[
+    str | None,
+    typer.Option("--out-format", help="What to write, if the name of the file does not tell."),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
 Processes = Annotated[
@@ -73,26 +81,33 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any) -> Dataset:
+def read_dataset(
+    path: str, *, columns: Columns, jobs: int | None, allow_nan: bool = True, **letor: Any
+) -> Dataset:
     """Read a file of any format, passing on the options that its format has."""
-    from rankwright.data.files import suffix
-    from rankwright.data.frames import SUFFIXES, read_columns
+    from rankwright.data.formats import LETOR, TABLES, format_of
+    from rankwright.data.frames import read_columns
     from rankwright.data.reading import read
+    from rankwright.data.trec import telling_trec
 
-    is_table = suffix(path) in SUFFIXES
-    for name in ("features", "ignore", "doc_id"):
-        if getattr(columns, name) and not is_table:
+    kind = format_of(path, columns.format)
+    for name in ("features", "ignore", "doc_id", "categorical"):
+        if getattr(columns, name) and kind == LETOR:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for tables, but {path} is LETOR text.")
     with doing(f"Reading {path}"):
-        return read_columns(path, columns) if is_table else read(path, n_jobs=jobs, **letor)
+        if kind not in TABLES:
+            return read(path, format=kind, n_jobs=jobs, allow_nan=allow_nan, **letor)
+        with telling_trec(path):
+            return read_columns(path, columns, allow_nan=allow_nan)
 
 
 def read_like_model(
-    path: str, model_path: str, model: Any, *, columns: Columns, jobs: int | None
+    path: str, model_path: str, model: Any, *, columns: Columns, jobs: int | None, **letor: Any
 ) -> Dataset:
     """Read a file whose documents must have the features of a fitted model."""
-    dataset = read_dataset(path, columns=columns, jobs=jobs)
+    columns = replace(columns, model=model.features())
+    dataset = read_dataset(path, columns=columns, jobs=jobs, **letor)
     with doing("Finding features"):
         aligned: Dataset = model.align(dataset, path=path, name=model_path)
     return aligned

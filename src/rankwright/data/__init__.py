@@ -14,8 +14,9 @@ from rankwright.data.letor import read_letor, stream, write_letor
 from rankwright.data.noise import augment, perturb_labels
 from rankwright.data.ranks import rank, top_k
 from rankwright.data.reading import read, write
-from rankwright.data.scores import read_scores, write_scores
+from rankwright.data.scores import read_run, read_scores, write_scores
 from rankwright.data.synthetic import make_mslr_like
+from rankwright.data.trec import Run, read_qrels, write_qrels, write_run
 
 __all__ = [
     "BENCHMARKS",
@@ -32,6 +33,7 @@ __all__ = [
     "Groups",
     "LabelNoise",
     "PositionBased",
+    "Run",
     "UserBrowsing",
     "augment",
     "data_folder",
@@ -44,6 +46,8 @@ __all__ = [
     "read",
     "read_frame",
     "read_letor",
+    "read_qrels",
+    "read_run",
     "read_scores",
     "simulate_clicks",
     "stream",
@@ -51,5 +55,7 @@ __all__ = [
     "write",
     "write_frame",
     "write_letor",
+    "write_qrels",
+    "write_run",
     "write_scores",
 ]

@@ -38,6 +38,27 @@ def encoded(texts: NDArray[np.object_]) -> tuple[Floats, list[str]]:
     return codes, levels.tolist()
 
 
+def decoded(codes: Floats, levels: Sequence[str]) -> NDArray[np.object_]:
+    """Return the texts that codes stand for, None for missing ones."""
+    texts = np.array([*levels, None], dtype=object)
+    return texts[np.where(np.isnan(codes), len(levels), codes).astype(np.int64)]
+
+
+def as_level(value: object) -> str | None:
+    """Return a value as the text of a category: 3.0, 3 and "3" are one.
+
+    Examples
+    --------
+    >>> as_level(3.0), as_level("de"), as_level(True), as_level(float("nan"))
+    ('3', 'de', 'True', None)
+    """
+    if value is None or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
 def recoded(codes: Floats, given: Sequence[str], wanted: Sequence[str]) -> Floats:
     """Return codes by other levels; NaN for levels that are not among them.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from rankwright.data.alignment import Features
+from rankwright.data.categories import sources
 from rankwright.data.feature_names import listed
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.suggestions import meant
@@ -24,13 +26,22 @@ class Columns:
     Attributes
     ----------
     label, qid : str, optional
-        Columns with labels and query ids; without ``qid`` all rows are one query.
+        Columns with labels and query ids; without ``label`` all labels are 0, without ``qid`` all
+        rows are one query.
     doc_id : str, optional
         Column with document ids; a column ``doc_id`` if there is one.
     features : sequence of str, optional
         Columns to use as features; by default all others that are numbers.
     ignore : sequence of str
         Columns to leave out.
+    format : str, optional
+        How the file is written, where its name does not tell.
+    labelled : bool
+        Whether labels are needed: if not, a column of labels may be there and is not looked at.
+    categorical : sequence of str
+        Columns of categories, which are features too, whatever their type.
+    model : Features, optional
+        The features of the model that is to score the table: what is a category there is one here.
     """
 
     label: str | None = "label"
@@ -38,14 +49,19 @@ class Columns:
     doc_id: str | None = None
     features: Sequence[str] | None = None
     ignore: Sequence[str] = ()
+    format: str | None = None
+    labelled: bool = True
+    categorical: Sequence[str] = ()
+    model: Features | None = None
 
     def found(self, columns: Sequence[str], path: str | None = None) -> Columns:
         """Return the same with a document column that is there; raise for those that are not."""
-        used = {*(self.features or ()), *self.ignore}
+        used = {*(self.features or ()), *self.ignore, *self.categorical}
         doc_id = self.doc_id
         if doc_id is None and DOC_ID in columns and DOC_ID not in used:
             doc_id = DOC_ID
-        roles = {"label": self.label, "qid": self.qid, "doc_id": self.doc_id}
+        label = self.label if self.labelled or self.label in columns else None
+        roles = {"label": label, "qid": self.qid, "doc_id": self.doc_id}
         for role, column in roles.items():
             if column is not None and column in used:
                 raise DataError(
@@ -57,10 +73,20 @@ class Columns:
                 option = role.replace("_", "-")
                 hint = f"Name the right one: {role}=... (--{option} on the command line)."
                 _missing(column, columns, hint, path)
-        for column in (*(self.features or ()), *self.ignore):
+        for column in (*(self.features or ()), *self.ignore, *self.categorical):
             if column not in columns:
                 _missing(column, columns, "", path)
-        return Columns(self.label, self.qid, doc_id, self.features, self.ignore)
+        categorical = [*self.categorical, *self._of_model(columns)]
+        return replace(
+            self, label=label, doc_id=doc_id, categorical=list(dict.fromkeys(categorical))
+        )
+
+    def _of_model(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that are categories for the model."""
+        if self.model is None or self.model.names is None:
+            return []
+        told = [n for n in sources(self.model.names, columns) if n not in self.model.names]
+        return [*(name for name in self.model.categories if name in columns), *told]
 
     def choose(
         self, kinds: Mapping[str, str | None], index: Sequence[str] = (), path: str | None = None
@@ -76,11 +102,13 @@ class Columns:
         path : str, optional
             The file, for messages.
         """
+        kinds = {**kinds, **dict.fromkeys(self.categorical)}  # which may be of any type
         if self.features is not None:
             for name in self.features:
                 if (kind := kinds[name]) is not None:
                     _no_number(name, kind, path)
-            return list(self.features)
+            more = [name for name in self.categorical if name not in self.features]
+            return [*self.features, *more]
         special = {self.label, self.qid, self.doc_id, *self.ignore}
         others = [name for name in kinds if name not in special]
         indices = [n for n in others if n in index or _INDEX.fullmatch(str(n))]
@@ -97,7 +125,7 @@ class Columns:
             types = sorted({str(kinds[name]) for name in texts})
             _warn(
                 f"{listed(texts)} {_is(texts)} left out: features must be numbers, not "
-                f"{' or '.join(types)}.",
+                f"{' or '.join(types)}, or categories (categorical=, --categorical).",
                 path,
             )
         return [name for name in others if name not in {*indices, *texts}]

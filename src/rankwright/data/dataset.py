@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from rankwright.data.alignment import Features, columns_for, take_columns
+from rankwright.data.alignment import Features, columns_for, move_rows, take_columns
 from rankwright.data.categories import (
     MOST,
     check_same_kind,
@@ -23,7 +23,7 @@ from rankwright.data.categories import (
     recoded,
 )
 from rankwright.data.doctor import Description, describe
-from rankwright.data.groups import Ints, gather
+from rankwright.data.groups import Coded, Ints, gather
 from rankwright.data.missing import count_missing
 from rankwright.data.splits import fold_queries, split_queries
 from rankwright.data.validation import (
@@ -112,37 +112,46 @@ class Dataset:
         cls,
         X: Matrix,
         y: Floats,
-        qid: NDArray[Any],
+        qid: NDArray[Any] | Coded,
         features: Features | list[str] | None = None,
         doc_ids: NDArray[Any] | None = None,
+        *,
+        owned: bool = False,
     ) -> Dataset:
         """Build from arrays that ``data.validation`` (or the parser) has checked already.
 
-        ``features`` are those of the data set that the rows are from, or names.
+        ``features`` are those of the data set that the rows are from, or names. ``X`` may be moved
+        within its memory if it is ``owned``, that is, nobody else's.
         """
         self = cls.__new__(cls)
-        self._set(X, y, qid, features, doc_ids)
+        self._set(X, y, qid, features, doc_ids, owned)
         return self
 
     def _set(
         self,
         X: Matrix,
         y: Floats,
-        qid: NDArray[Any],
+        qid: NDArray[Any] | Coded,
         features: Features | list[str] | None,
         doc_ids: NDArray[Any] | None,
+        owned: bool = False,
     ) -> None:
         order, self.groups = gather(qid)
         if not isinstance(features, Features):
             features = Features(int(X.shape[1]), features)
         self.features: Features = features
         self.gathered = order is not None
+        if isinstance(qid, Coded):
+            self.qid = np.repeat(qid.names, self.groups.sizes)
+        else:
+            self.qid = qid if order is None else qid[order]
         if order is None:
             self.order: Ints = np.arange(len(y))
-            self.X, self.y, self.qid, self.doc_ids = X, y, qid, doc_ids
+            self.X, self.y, self.doc_ids = X, y, doc_ids
         else:
             self.order = order
-            self.X, self.y, self.qid = X[order], y[order], qid[order]
+            self.X = move_rows(X, order) if owned and not sp.issparse(X) else X[order]
+            self.y = y[order]
             self.doc_ids = None if doc_ids is None else doc_ids[order]
 
     @property

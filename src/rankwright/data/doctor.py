@@ -13,6 +13,7 @@ from rankwright.data.feature_names import feature_name, listed
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import mix, row_keys
 from rankwright.data.kinds import feature_kinds
+from rankwright.data.missing import count_missing
 from rankwright.data.validation import Matrix
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ class Description:
     list_lengths : dict of float to float
         Quantiles of the number of documents of a query.
     features : dict of str to str
-        Features that have names, each with its kind: ``"0/1"``, ``"integer"`` or ``"real"``.
+        Features that have names, each with its kind: ``"0/1"``, ``"integer"``, ``"real"`` or
+        ``"category"``.
+    missing : dict of str to int
+        Features that lack values, by name, each with the number of documents.
     findings : tuple of Finding
         Warnings, most consequential first.
     """
@@ -62,6 +66,7 @@ class Description:
     labels: dict[float, int]
     list_lengths: dict[float, float]
     features: dict[str, str]
+    missing: dict[str, int]
     findings: tuple[Finding, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +82,7 @@ class Description:
             f"queries       {self.n_queries}",
             f"features      {self.n_features} ({self.form}, {self.density:.1%} not zero)",
             *self._features_by_kind(),
+            *self._missing_values(),
             f"labels        {labels}",
             f"list lengths  {lengths}",
         ]
@@ -84,6 +90,14 @@ class Description:
         if not self.findings:
             lines.append("warnings      none")
         return "\n".join(lines)
+
+    def _missing_values(self) -> list[str]:
+        if not self.missing:
+            return []
+        most = sorted(self.missing, key=lambda name: -self.missing[name])
+        named = [f"{n} {self.missing[n] / max(1, self.n_docs):.1%}" for n in most[:_MOST_LISTED]]
+        more = len(most) - len(named)
+        return [f"missing       {', '.join(named)}" + (f" and {more} more" if more else "")]
 
     def _features_by_kind(self) -> list[str]:
         by_kind: dict[str, list[str]] = {}
@@ -108,11 +122,24 @@ def describe(dataset: Dataset) -> Description:
         density=non_zero / cells,
         labels={float(values[i]): int(counts[i]) for i in shown},
         list_lengths={q: float(n) for q, n in zip(_QUANTILES, lengths, strict=True)},
-        features={}
-        if dataset.feature_names is None
-        else dict(zip(dataset.feature_names, feature_kinds(X), strict=True)),
+        features=_kinds_by_name(dataset),
+        missing=_missing_by_name(dataset),
         findings=tuple(f for f in _examine(dataset) if f.count),
     )
+
+
+def _kinds_by_name(dataset: Dataset) -> dict[str, str]:
+    names, categories = dataset.feature_names, dataset.features.categories
+    if names is None:
+        return {}
+    kinds = dict(zip(names, feature_kinds(dataset.X), strict=True))
+    return kinds | dict.fromkeys(categories, "category")
+
+
+def _missing_by_name(dataset: Dataset) -> dict[str, int]:
+    counts = count_missing(dataset.X)
+    lacking = np.flatnonzero(counts).tolist()
+    return {feature_name(dataset.feature_names, j): int(counts[j]) for j in lacking}
 
 
 def _examine(dataset: Dataset) -> list[Finding]:
@@ -223,8 +250,8 @@ def _constant_features(X: Matrix, groups: Groups) -> tuple[NDArray[np.bool_], ND
         low = np.minimum.reduceat(rows, offsets, axis=0)
         high = np.maximum.reduceat(rows, offsets, axis=0)
         varies |= (low != high).any(axis=0)
-    constant = ~varies & (X[0] == X).all(axis=0) if n_features else ~varies
-    return constant, ~varies
+    # A feature that is constant in every query is constant if the queries' first rows agree.
+    return ~varies & (X[0] == X[groups.indptr[:-1]]).all(axis=0), ~varies
 
 
 def _constant_sparse_features(
@@ -257,6 +284,9 @@ def _constant_sparse_features(
 def _conflicting_duplicates(dataset: Dataset) -> int:
     """Documents with the same features as another one of their query, but not the same label."""
     keys = mix(row_keys(dataset.X)) ^ mix(dataset.groups.query_of_rows())
+    ordered = np.sort(keys)
+    if (ordered[1:] != ordered[:-1]).all():
+        return 0  # as mostly; what follows takes more time and memory
     order = np.argsort(keys, kind="stable")
     keys, y = keys[order], dataset.y[order]
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))

@@ -22,8 +22,16 @@ PathLike: TypeAlias = str | os.PathLike[str]
 STANDARD = "-"  # standard input or output
 _MAGIC = {
     b"\x1f\x8b": "gzip",
-    b"PAR1": "parquet",
     **dict.fromkeys((MAGIC, *SKIPPABLE), "zstd"),
+}
+# What is no text, though its name may say so, and what to do about it.
+_REFUSED = {
+    b"PAR1": "is a Parquet file. Name it *.parquet.",
+    b"PK\x03\x04": "is a zip archive or a workbook. Unpack it, or save it as CSV (UTF-8).",
+    b"\xff\xfe": "is UTF-16 text. Convert it to UTF-8 (iconv -f UTF-16 -t UTF-8).",
+    b"\xfe\xff": "is UTF-16 text. Convert it to UTF-8 (iconv -f UTF-16 -t UTF-8).",
+    b"BZh": "is compressed with bzip2. Unpack it, or use gzip or zstd.",
+    b"\xfd7zX": "is compressed with xz. Unpack it, or use gzip or zstd.",
 }
 _BROKEN = (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError)
 
@@ -46,10 +54,10 @@ def display_name(path: PathLike) -> str:
 
 
 @contextlib.contextmanager
-def open_binary(path: PathLike) -> Iterator[tuple[BinaryIO, bool]]:
+def open_binary(path: PathLike, *, text: bool = True) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file or standard input for reading; yield it, decompressed, and if it was compressed.
 
-    Damage that shows while it is read is a DataError.
+    Damage that shows while it is read is a DataError, and so is, with ``text``, what is none.
     """
     name = display_name(path)
     with contextlib.ExitStack() as stack:
@@ -75,8 +83,9 @@ def open_binary(path: PathLike) -> Iterator[tuple[BinaryIO, bool]]:
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}.", path=name) from None
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "plain")
-        if kind == "parquet":
-            raise DataError("is a Parquet file. Name it *.parquet.", path=name)
+        for magic, message in _REFUSED.items():
+            if text and head.startswith(magic):
+                raise DataError(message, path=name)
         stream = raw
         if kind == "gzip":
             stream = stack.enter_context(gzip.open(raw))

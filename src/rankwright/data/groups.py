@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,7 +142,14 @@ def run_starts(ids: NDArray[Any]) -> Ints:
     return np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
 
 
-def gather(ids: NDArray[Any]) -> tuple[Ints | None, Groups]:
+class Coded(NamedTuple):
+    """Ids of rows as positions among distinct ones, which come in the order of their first rows."""
+
+    names: NDArray[Any]
+    codes: NDArray[np.signedinteger[Any]]
+
+
+def gather(ids: NDArray[Any] | Coded) -> tuple[Ints | None, Groups]:
     """Bring the rows of each query together.
 
     Queries keep the order of their first rows, and rows of a query their order.
@@ -154,6 +161,8 @@ def gather(ids: NDArray[Any]) -> tuple[Ints | None, Groups]:
     groups : Groups
         Over the gathered rows.
     """
+    if isinstance(ids, Coded):
+        return _gather_coded(ids)
     starts = run_starts(ids)
     run_ids = ids[starts]
     names, first, inverse = np.unique(run_ids, return_index=True, return_inverse=True)
@@ -163,7 +172,11 @@ def gather(ids: NDArray[Any]) -> tuple[Ints | None, Groups]:
     position = np.empty(len(names), dtype=np.int64)
     position[np.argsort(first)] = np.arange(len(names))
     run_sizes = np.diff(np.append(starts, len(ids)))
-    query = np.repeat(position[inverse], run_sizes)
-    order = np.argsort(query, kind="stable")
-    sizes = np.bincount(query, minlength=len(names))
-    return order, Groups(np.append(0, np.cumsum(sizes)), run_ids[np.sort(first)])
+    return _gather_coded(Coded(run_ids[np.sort(first)], np.repeat(position[inverse], run_sizes)))
+
+
+def _gather_coded(ids: Coded) -> tuple[Ints | None, Groups]:
+    adjacent = (ids.codes[1:] >= ids.codes[:-1]).all()
+    order = None if adjacent else np.argsort(ids.codes, kind="stable")
+    sizes = np.bincount(ids.codes, minlength=len(ids.names))
+    return order, Groups(np.append(0, np.cumsum(sizes)), ids.names)

@@ -5,39 +5,67 @@ from __future__ import annotations
 from typing import Any
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, suffix
-from rankwright.data.frames import SUFFIXES, read_frame, write_frame
+from rankwright.data.files import PathLike, display_name
+from rankwright.data.formats import TABLES, TREC, format_of, format_to_write
+from rankwright.data.frames import read_frame, write_frame
 from rankwright.data.letor import read_letor, write_letor
+from rankwright.data.trec import refuse_trec, telling_trec, write_qrels
+from rankwright.exceptions import DataError
 
 
-def read(path: PathLike, **options: Any) -> Dataset:
+def read(path: PathLike, *, format: str | None = None, **options: Any) -> Dataset:
     """Read a data set.
 
-    ``.parquet`` and ``.csv`` go to :func:`rankwright.data.read_frame`, everything else is LETOR
-    text and goes to :func:`rankwright.data.read_letor`; ``options`` are theirs. ``.gz`` and
-    ``.zst`` may follow; ``"-"`` is standard input.
+    Tables go to :func:`rankwright.data.read_frame`, LETOR text goes to
+    :func:`rankwright.data.read_letor`; ``options`` are theirs. ``.gz`` and ``.zst`` may follow the
+    ending that tells the format; ``"-"`` is standard input.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file, or a folder with the parts of a table.
+    format : {"letor", "parquet", "csv", "tsv", "jsonl"}, optional
+        The format; by default the name tells: ``.txt``, ``.svm``, ``.letor``, ``.dat`` or no ending
+        for LETOR text, ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` for tables.
     **options
-        Of the reader, such as ``dtype=`` and ``n_features=`` for LETOR or ``label=`` for Parquet.
+        Of the reader, such as ``dtype=`` and ``n_features=`` for LETOR or ``label=`` for tables.
 
     Examples
     --------
     >>> import rankwright as rw
     >>> ds = rw.read("train.txt")  # doctest: +SKIP
     """
-    return read_frame(path, **options) if suffix(path) in SUFFIXES else read_letor(path, **options)
+    kind = format_of(path, format)
+    if kind in TREC:
+        refuse_trec(path, kind)
+    with telling_trec(path):
+        if kind in TABLES:
+            return read_frame(path, format=kind, **options)
+        return read_letor(path, **options)
 
 
-def write(dataset: Dataset, path: PathLike, *, spreadsheet_safe: bool = False) -> None:
+def write(
+    dataset: Dataset,
+    path: PathLike,
+    *,
+    format: str | None = None,
+    spreadsheet_safe: bool = False,
+) -> None:
     """Write a data set in the format that the name tells; see :func:`read`.
 
+    ``.qrels`` is written too: queries, documents and labels, without features.
     ``spreadsheet_safe`` is for ``.csv``: see :func:`rankwright.data.write_frame`.
     """
-    if suffix(path) in SUFFIXES:
-        write_frame(dataset, path, spreadsheet_safe=spreadsheet_safe)
+    kind = format_to_write(path, format)
+    if kind in TABLES:
+        write_frame(dataset, path, spreadsheet_safe=spreadsheet_safe, format=kind)
+    elif kind == "qrels":
+        write_qrels(dataset, path)
+    elif kind == "run":
+        raise DataError(
+            "a run has scores, and a data set has none. Write it with rankwright predict, or "
+            "rankwright.data.write_run.",
+            path=display_name(path),
+        )
     else:
         write_letor(dataset, path)

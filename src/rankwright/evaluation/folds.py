@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from rankwright.data.arrays import fingerprint, map_arrays, write_arrays
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.formats import ENDINGS, TREC
 from rankwright.data.lazy import lazy
 from rankwright.data.reading import read
 from rankwright.data.splits import fold_queries
@@ -22,7 +23,7 @@ from rankwright.exceptions import DataError
 
 Reader: TypeAlias = Callable[..., Dataset]
 _PARTS = {"train": ("train",), "valid": ("vali", "valid", "validation"), "test": ("test",)}
-_SUFFIXES = (".txt", ".svm", ".letor", ".parquet", ".csv")
+_SUFFIXES = tuple(ending for ending, kind in ENDINGS.items() if ending and kind not in TREC)
 _VALID_SHARE = 0.2
 
 
@@ -186,14 +187,25 @@ def read_like(train: Dataset, train_path: PathLike, path: PathLike, reader: Read
     return reader(path).aligned(wanted, os.fspath(path))
 
 
-def _find(folder: Path, part: str) -> Path:
-    found = [
+def has_folds(folder: PathLike) -> bool:
+    """Tell whether a folder holds folds, or training queries, and not the parts of one table."""
+    root = Path(folder)
+    folds = any(p.is_dir() and p.name.lower().startswith("fold") for p in root.iterdir())
+    return folds or bool(_files_of(root, "train"))
+
+
+def _files_of(folder: Path, part: str) -> list[Path]:
+    return [
         path
         for path in sorted(folder.iterdir())
         for stem in _PARTS[part]
         if any(path.name.lower() in (f"{stem}{s}", f"{stem}{s}.gz", f"{stem}{s}.zst")
                for s in _SUFFIXES)
     ]  # fmt: skip
+
+
+def _find(folder: Path, part: str) -> Path:
+    found = _files_of(folder, part)
     if len(found) != 1:
         what = "has none" if not found else f"has {', '.join(p.name for p in found)}"
         names = " or ".join(f"{stem}.txt" for stem in _PARTS[part])

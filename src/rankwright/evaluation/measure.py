@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, suffix
+from rankwright.data.trec import Run
 from rankwright.data.validation import Floats
 from rankwright.data.writing import write_text
 from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.evaluation.retrieval import per_query_of_run
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
 
@@ -111,9 +113,10 @@ def evaluate(
 
     Parameters
     ----------
-    model_or_scores : object with ``predict(X)``, or array-like of shape (n_docs,)
-        A ranker, whose features are found by their names; or scores in the order of the data
-        set's rows.
+    model_or_scores : object with ``predict(X)``, array-like of shape (n_docs,), or Run
+        A ranker, whose features are found by their names; scores in the order of the data
+        set's rows; or a run, whose documents are found by their ids. Of a run, documents without a
+        label count 0, and documents that it lacks are not ranked, as in trec_eval.
     dataset : Dataset
         Features, labels and queries.
     metrics : str or Metric, or sequence of them
@@ -140,11 +143,13 @@ def evaluate(
 
     names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     parsed = [parse(metric) for metric in names]
-    if hasattr(model_or_scores, "predict"):
-        scores = as_model(model_or_scores, dataset.n_features).predict_dataset(dataset)
+    if isinstance(model_or_scores, Run):
+        values = per_query_of_run(parsed, model_or_scores, dataset)
     else:
         scores = model_or_scores
-    values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
+        if hasattr(scores, "predict"):
+            scores = as_model(scores, dataset.n_features).predict_dataset(dataset)
+        values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
     results = {}
     for given, metric, per_query in zip(names, parsed, values, strict=True):
         mean = mean_of_queries(per_query, str(given))

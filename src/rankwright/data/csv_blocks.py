@@ -1,0 +1,255 @@
+"""Large CSV files, a block of lines at a time: neither their text nor a table of it is ever whole.
+
+The first block tells which columns are numbers. Where a later one disagrees, or anything else is
+out of the ordinary, the answer is None, and the file is to be read as a whole: slower, and with a
+message that says what is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright.data.columns import Columns
+from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
+from rankwright.data.formats import format_of
+from rankwright.data.groups import Coded
+from rankwright.data.tables import (
+    HEAD_BYTES,
+    csv_options,
+    id_columns,
+    import_frames,
+    plain_integers,
+    sniff,
+)
+from rankwright.data.texts import text_array
+from rankwright.exceptions import DataError
+
+BLOCK_BYTES = 4 << 20
+_NUMBERS = ("int64", "double", "bool")
+_WIDEST = 64  # characters of a document id, each of which then takes that room
+
+
+class CsvRows(NamedTuple):
+    """What was read: all columns with their types in the first block, and those that are wanted."""
+
+    head: Any
+    names: list[str]
+    X: NDArray[np.float64]
+    others: dict[str, Any]
+
+
+def read_csv_blocks(path: PathLike, wanted: Columns) -> CsvRows | None:
+    """Read a CSV file of more than one block, if it is an ordinary one."""
+    if os.path.isdir(path) or format_of(path, wanted.format) not in ("csv", "tsv"):
+        return None
+    if os.fspath(path) == STANDARD:  # which cannot be read again
+        return None
+    arrow = import_frames("pyarrow")
+    try:
+        with open_binary(path) as (stream, compressed):
+            size = 0 if compressed else os.fstat(stream.fileno()).st_size
+            return _read(stream, size, path, wanted)
+    except (arrow.ArrowException, DataError, UnicodeDecodeError, OSError):
+        return None
+
+
+def _read(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> CsvRows | None:
+    reader = import_frames("pyarrow.csv")
+    buffer = bytearray(BLOCK_BYTES)
+    filled = _fill(stream, buffer, 0)
+    cut = buffer.rfind(b"\n", 0, filled) + 1
+    if filled < BLOCK_BYTES or cut == 0:
+        return None
+    kind = format_of(path, wanted.format)
+    lines = bytes(buffer[: min(cut, HEAD_BYTES)])
+    dialect = sniff(lines, kind, id_columns(wanted), display_name(path))
+    options = csv_options(dialect, wanted)
+    head = reader.read_csv(_lines_of(buffer, cut), **options)
+    plan = _plan(head.schema, wanted)
+    if plan is None:
+        return None
+    names, label, query, doc = plan
+    options["convert_options"] = _converted(options["convert_options"], head.schema, plan)
+    options["read_options"] = reader.ReadOptions(column_names=head.column_names)
+    expected = int(1.02 * head.num_rows * size / cut)
+    X = _Matrix(names, expected)
+    y = _Matrix([] if label is None else [label], expected, missing=False)
+    ids, docs = _Codes(query), _Texts(doc, expected)
+    schema, begin = head.schema, buffer.index(b"\n") + 1
+    del head
+    while cut > 0:
+        table = reader.read_csv(_lines_of(buffer, cut, begin), **options)
+        for part in (X, y, ids, docs):
+            part.add(table)
+        begin, left = 0, filled - cut
+        buffer[:left] = buffer[cut:filled]
+        filled = _fill(stream, buffer, left)
+        # At the end the last line may lack its newline.
+        cut = filled if filled < BLOCK_BYTES else buffer.rfind(b"\n", 0, filled) + 1
+    if filled:
+        return None  # a line longer than a block
+    del table
+    import_frames("pyarrow").default_memory_pool().release_unused()
+    found: dict[str | None, Callable[[], Any]] = {
+        label: y.whole().ravel,
+        query: ids.whole,
+        doc: docs.whole,
+    }
+    others = {name: whole() for name, whole in found.items() if name is not None}
+    return CsvRows(schema.empty_table(), names, X.whole(), others)
+
+
+class _Plan(NamedTuple):
+    """The columns that are wanted."""
+
+    names: list[str]
+    label: str | None
+    qid: str | None
+    doc_id: str | None
+
+
+def _plan(schema: Any, wanted: Columns) -> _Plan | None:
+    """Return which columns are what, if the types in the first block leave no question."""
+    columns = schema.names
+    wanted = wanted.found(columns)
+    if wanted.categorical:
+        return None  # of which all levels must be known
+    types = {name: str(kind) for name, kind in zip(columns, schema.types, strict=True)}
+    kinds = {name: None if kind in _NUMBERS else kind for name, kind in types.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whoever asked for the rows tells what is left out
+        names = wanted.choose(kinds)
+    label = wanted.label if wanted.labelled else None
+    unclear = label is not None and kinds[label] is not None
+    if unclear or len(types) < len(columns) or "null" in types.values():
+        return None
+    return _Plan(names, label, wanted.qid, wanted.doc_id)
+
+
+def _converted(options: Any, schema: Any, plan: _Plan) -> Any:
+    """Tell Arrow which columns to read, and that numbers are floats, whatever they begin with."""
+    arrow = import_frames("pyarrow")
+    types = {**options.column_types}
+    for name in (*plan.names, plan.label):
+        if name is not None:
+            is_bool = schema.field(name).type == arrow.bool_()
+            types[name] = arrow.bool_() if is_bool else arrow.float64()
+    options.column_types = types
+    options.include_columns = [
+        *plan.names,
+        *(name for name in plan[1:] if name is not None),
+    ]
+    return options
+
+
+class _Matrix:
+    """Columns of numbers side by side; rows that are expected take no memory before they come."""
+
+    def __init__(self, names: list[str], expected: int, *, missing: bool = True) -> None:
+        self._names = names
+        self._missing = missing
+        self._rows = np.empty((expected, len(names)))
+        self._n = 0
+
+    def add(self, table: Any) -> None:
+        """Append the rows of a table."""
+        begin, self._n = self._n, self._n + table.num_rows
+        _grow(self._rows, self._n)
+        for j, name in enumerate(self._names):
+            column = table[name] if self._missing else _without_nulls(table[name])
+            if str(column.type) == "bool":
+                column = column.cast("int8").cast("double")
+            self._rows[begin : self._n, j] = column.to_numpy()
+
+    def whole(self) -> NDArray[np.float64]:
+        """Return the rows, without the room behind them."""
+        self._rows.resize((self._n, len(self._names)), refcheck=False)
+        return self._rows
+
+
+class _Codes:
+    """Ids of queries: few texts, many times."""
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+        self._known: dict[str, int] = {}
+        self._codes: list[NDArray[np.int32]] = []
+
+    def add(self, table: Any) -> None:
+        """Append the ids of a table."""
+        if self._name is None:
+            return
+        coded = _without_nulls(table[self._name]).combine_chunks().dictionary_encode()
+        texts = coded.dictionary.to_pylist()
+        places = [self._known.setdefault(text, len(self._known)) for text in texts]
+        self._codes.append(np.array(places, dtype=np.int32)[coded.indices.to_numpy()])
+
+    def whole(self) -> Coded:
+        """Return the ids: texts, or integers if that loses nothing."""
+        texts = import_frames("pyarrow").table({"id": list(self._known)})
+        column = plain_integers(texts, "id")["id"]
+        is_text = str(column.type) == "string"
+        ids = text_array(list(self._known)) if is_text else column.to_numpy()
+        return Coded(ids, np.concatenate(self._codes))
+
+
+class _Texts:
+    """Ids of documents: many texts of about one length."""
+
+    def __init__(self, name: str | None, expected: int) -> None:
+        self._name = name
+        self._ids = np.empty(expected, dtype="U1")
+        self._n = 0
+
+    def add(self, table: Any) -> None:
+        """Append the ids of a table."""
+        if self._name is None:
+            return
+        part = text_array(_without_nulls(table[self._name]).to_pylist())
+        if part.dtype.kind != "U" or part.itemsize > 4 * _WIDEST:
+            raise DataError("document ids differ much in length")
+        if part.itemsize > self._ids.itemsize:
+            wider = np.empty(len(self._ids), dtype=part.dtype)
+            wider[: self._n] = self._ids[: self._n]
+            self._ids = wider
+        begin, self._n = self._n, self._n + len(part)
+        _grow(self._ids, self._n)
+        self._ids[begin : self._n] = part
+
+    def whole(self) -> NDArray[Any]:
+        """Return the ids."""
+        self._ids.resize(self._n, refcheck=False)
+        return self._ids
+
+
+def _grow(rows: NDArray[Any], n: int) -> None:
+    """Make room for n rows, in place: that moves pages and copies nothing."""
+    if n > len(rows):
+        rows.resize((max(n, len(rows) * 5 // 4), *rows.shape[1:]), refcheck=False)
+
+
+def _without_nulls(column: Any) -> Any:
+    if column.null_count:
+        raise DataError("labels and ids must not be missing")
+    return column
+
+
+def _fill(stream: BinaryIO, buffer: bytearray, filled: int) -> int:
+    """Read until the buffer is full or the file ends; return how many bytes it then holds."""
+    while filled < len(buffer):
+        n = stream.readinto(memoryview(buffer)[filled:])  # type: ignore[attr-defined]
+        if not n:
+            break
+        filled += n
+    return filled
+
+
+def _lines_of(buffer: bytearray, end: int, begin: int = 0) -> Any:
+    arrow = import_frames("pyarrow")
+    return arrow.BufferReader(arrow.py_buffer(memoryview(buffer)[begin:end]))

@@ -1,0 +1,140 @@
+r"""Metrics of a run against judgements, where not every judged document was found.
+
+A document that was not found has no rank and gains nothing, but counts among those that could have
+been found, as in trec_eval:
+
+.. math::
+    \mathrm{NDCG} = \frac{\mathrm{DCG}(\text{found})}{\mathrm{DCG}(\text{judged, best first})},
+    \qquad \mathrm{AP} = \frac{1}{R} \sum_{r} [y_{(r)} \ge \tau]\, \mathrm{P@}r,
+
+with :math:`R` relevant documents in the judgements. A document without a judgement counts 0, and so
+does a negative label.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.trec import Run, document_names
+from rankwright.data.validation import Floats
+from rankwright.exceptions import DataError, DataWarning
+from rankwright.metrics.binary import AP, RBP, RR, HitRate, Precision, Recall
+from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.err import ERR
+from rankwright.metrics.metric import Metric, fields_of
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a run found: labels and scores of its documents, and all that was judged."""
+
+    y: Floats
+    scores: Floats
+    groups: Groups
+    queries: Ints  # that have documents in the run, by position among the judged
+    judged_y: Floats
+    judged: Groups
+
+
+def per_query_of_run(metrics: Sequence[Metric], run: Run, dataset: Dataset) -> list[Floats]:
+    """Return metrics of a run for each query of a data set of judgements.
+
+    Queries without a document in the run count 0, as with trec_eval's ``-c``; queries of the run
+    that were not judged are left out. Warnings tell how many.
+    """
+    found = _join(run, dataset)
+    return [_per_query(metric, found) for metric in metrics]
+
+
+def _join(run: Run, dataset: Dataset) -> _Found:
+    """Find the labels of a run's documents; rows by query, then by falling document id.
+
+    That is trec_eval's order of equal scores, for metrics that keep the order of the rows.
+    """
+    y = np.maximum(dataset.y, 0.0)
+    position = {str(name): i for i, name in enumerate(dataset.groups.names.tolist())}
+    pairs = zip(map(str, dataset.qid.tolist()), document_names(dataset), strict=True)
+    labels: dict[tuple[str, str], float] = dict(zip(pairs, y.tolist(), strict=True))
+    if len(labels) < dataset.n_docs:
+        raise DataError("a document must be judged once in a query, but one is there twice.")
+    rows = [
+        (position[query], doc, labels.get((query, doc), 0.0), score)
+        for query, doc, score in zip(
+            run.qid.tolist(), run.doc_ids.tolist(), run.scores.tolist(), strict=True
+        )
+        if query in position
+    ]
+    if not rows:
+        raise DataError("the run and the judgements have no query in common.")
+    unknown = len(set(run.qid.tolist()) - set(position))
+    rows.sort(key=lambda row: row[1], reverse=True)
+    rows.sort(key=lambda row: row[0])
+    query = np.array([row[0] for row in rows])
+    queries, sizes = np.unique(query, return_counts=True)
+    _tell(unknown, "of the run {} not judged and left out")
+    _tell(dataset.n_queries - len(queries), "without a document in the run {} counted 0")
+    return _Found(
+        np.array([row[2] for row in rows]),
+        np.array([row[3] for row in rows]),
+        Groups(np.append(0, np.cumsum(sizes))),
+        queries,
+        y,
+        dataset.groups,
+    )
+
+
+def _per_query(metric: Metric, found: _Found) -> Floats:
+    share = _share(metric, found)
+    has_empty = "empty" in fields_of(metric)
+    bare: Any = metric
+    if has_empty:
+        bare = replace(bare, empty="skip")
+    possible = ~np.isnan(bare.per_query(found.judged_y, found.judged_y, found.judged))
+    values = np.zeros(found.judged.n_queries)
+    # Nothing relevant was found: 0, whatever an empty query counts.
+    values[found.queries] = np.nan_to_num(bare.per_query(found.y, found.scores, found.groups))
+    values[found.queries] *= share
+    empty = fields_of(metric).get("empty", 0.0)
+    values[~possible] = np.nan if empty == "skip" else float(empty)
+    return values
+
+
+def _share(metric: Metric, found: _Found) -> Floats:
+    """Return how the normaliser of what was found compares with that of what was judged."""
+    if isinstance(metric, NDCG):
+        best = DCG(k=metric.k, gain=metric.gain, discount=metric.discount)
+        own = best.per_query(found.y, found.y, found.groups)
+        every = best.per_query(found.judged_y, found.judged_y, found.judged)[found.queries]
+        return _ratio(own, every)
+    if isinstance(metric, AP | Recall):
+        own = np.add.reduceat(found.y >= metric.threshold, found.groups.indptr[:-1], dtype=float)
+        counts = np.add.reduceat(
+            found.judged_y >= metric.threshold, found.judged.indptr[:-1], dtype=float
+        )
+        every = counts[found.queries]
+        if isinstance(metric, AP) and metric.denominator == "cutoff" and metric.k is not None:
+            own, every = np.minimum(own, metric.k), np.minimum(every, metric.k)
+        return _ratio(own, every)
+    if isinstance(metric, DCG | ERR | HitRate | Precision | RBP | RR):
+        return np.ones(len(found.queries))
+    raise ValueError(
+        f"{metric} needs a score for every judged document, which a run has not. Measure ndcg, "
+        "dcg, ap, rr, err, precision, recall, hit_rate or rbp."
+    )
+
+
+def _ratio(own: Floats, every: Floats) -> Floats:
+    return np.divide(own, every, out=np.zeros_like(own), where=every > 0)
+
+
+def _tell(n: int, what: str) -> None:
+    if n:
+        queries, verb = ("query", "is") if n == 1 else ("queries", "are")
+        warnings.warn(f"{n} {queries} {what.format(verb)}.", DataWarning, stacklevel=2)
