@@ -1,5 +1,18 @@
-"""``python -m rankwright``."""
+"""``python -m rankwright``, and the command ``rankwright``."""
 
-from rankwright.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; also while it is loaded, Ctrl-C is one line."""
+    try:
+        from rankwright.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("rankwright: stopped; nothing was written.\n")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

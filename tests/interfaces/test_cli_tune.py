@@ -55,8 +55,8 @@ def test_names_of_the_line_up_bring_their_space(run: Cli, tmp_path: Path) -> Non
     ("words", "message"),
     [
         (["nothing.txt"], "nothing.txt: there is no such file."),
-        (["data.txt", "--model", "x"], "there is no model 'x'. There are "),
-        (["data.txt", "--model", "linear"], "linear needs --search: there is nothing that it"),
+        (["data.txt", "--model", "x"], "model must be one of linear, "),
+        (["data.txt", "--model", "prank"], "prank needs --search: there is nothing that it"),
         (["data.txt", "-s", "alpha"], "what to search must be NAME=LOW..HIGH"),
         (["data.txt", "-s", "beta=1,2"], "tuned has no parameter 'beta' to search"),
         (["data.txt", "-p", "beta=1"], "xendcg-linear has no parameter 'beta'; it has"),

@@ -81,7 +81,7 @@ def test_a_line_up_is_read_from_toml(tmp_path: Path) -> None:
         ("[models.x]\nmodel = 'nope'", "model must be one of linear"),
         ("[models.x]\nfit = 1", "models.x may have model, params, search, family, scale only."),
         ("[models.x]\nparams = {}", "models.x must name its model"),
-        ("[models.x]", "there is no model 'x' to compare. There are "),
+        ("[models.x]", "model must be one of linear"),
         ("[models.x]\nmodel='linear'\nparams={ loss = 'nope' }", "loss must be one of"),
         ("[models.x]\nmodel='linear'\nsearch={ a = [1] }", "x has no parameter 'a' to search;"),
         ("[models.'a/b']\nmodel='linear'", "a model's name must have letters, digits and . _ + -"),

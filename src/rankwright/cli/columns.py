@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
 
 TABLE: Any = None  # the default of commands, which get what their options say
 _Names = list[str] | None
@@ -67,6 +70,18 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {p.name: p.annotation for p in replaced}
     del run.__wrapped__  # typer would look there
     return run
+
+
+def column_words(columns: Columns) -> list[str]:
+    """Return the options that say the same, for another command."""
+    words = []
+    for name, (_, default) in _OPTIONS.items():
+        value = getattr(columns, name)
+        if value in (default, ()):
+            continue
+        for text in [value] if isinstance(value, str) else value:
+            words += [f"--{name.replace('_', '-')}", text]
+    return words
 
 
 def _split(texts: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ import typer
 
 from rankwright.cli.columns import TABLE
 from rankwright.cli.simulate import Noise
+from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     DataFile,
     Json,
@@ -68,19 +69,20 @@ def noise_study(
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     folder = Path(out)
     make_folder(folder)
-    study = study_noise(
-        dataset,
-        noise,
-        entries,
-        folder / "fits",
-        levels=swept,
-        n_trials=trials,
-        metric=metric,
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    write_text(folder / f"{noise.value}.csv", study.to_csv())
-    files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
+    with resumable():
+        study = study_noise(
+            dataset,
+            noise,
+            entries,
+            folder / "fits",
+            levels=swept,
+            n_trials=trials,
+            metric=metric,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        write_text(folder / f"{noise.value}.csv", study.to_csv())
+        files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
     if as_json:
         typer.echo(json.dumps(study.to_dict(), indent=2))
     else:

@@ -48,7 +48,7 @@ def path(
     from rankwright.data.writing import check_writable
     from rankwright.metrics import parse
 
-    given = {"standardize": True, "n_jobs": jobs} | parse_params(param or [])
+    given = {"n_jobs": jobs} | parse_params(param or [])
     ranker = make_model(model, penalty=penalty, **given)
     if not ranker.has_path:
         raise ValueError(f"path needs a model with a path of penalties, not {model}.")

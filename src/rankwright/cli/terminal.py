@@ -20,6 +20,10 @@ DataFile = Annotated[
     str,
     typer.Argument(help="LETOR text, .parquet or .csv (.gz, .zst allowed); - is standard input."),
 ]
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA...", help="A file as for info; several are read as one."),
+]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", help="NAME=VALUE: a parameter of the model; repeatable."),
@@ -107,6 +111,21 @@ def read_like_data(
     reader = partial(read_dataset, columns=columns, jobs=jobs)
     with doing("Finding features"):
         return read_like(data, data_path, path, reader)
+
+
+def read_joined(
+    paths: list[str], *, columns: Columns, jobs: int | None, allow_overlap: bool = False
+) -> Dataset:
+    """Read files with the same features as one; a query in two of them is used once, if at all."""
+    from rankwright.data.joining import join_datasets
+
+    first = read_dataset(paths[0], columns=columns, jobs=jobs)
+    parts = {paths[0]: first}
+    for path in paths[1:]:
+        if path in parts:
+            raise ValueError(f"{path} is named twice.")
+        parts[path] = read_like_data(path, paths[0], first, columns=columns, jobs=jobs)
+    return join_datasets(parts, repeated="first" if allow_overlap else "error")
 
 
 def read_entries(models: list[str] | None) -> list[Entry]:

@@ -13,21 +13,21 @@ from rankwright.cli.columns import TABLE
 from rankwright.cli.progress import Interrupt, fit_progress, interruptible
 from rankwright.cli.terminal import (
     AllowOverlap,
-    DataFile,
+    DataFiles,
     Jobs,
     Json,
     Params,
     doing,
     print_table,
-    read_dataset,
+    read_joined,
     read_like_data,
 )
-from rankwright.models import MODELS, make_model
+from rankwright.models import NAMES, make_model, model_class
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
 
-Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")]
+Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(NAMES)}.")]
 LossName = Annotated[str | None, typer.Option(help="xendcg, listnet, domination, slam, ...")]
 Penalty = Annotated[
     str | None, typer.Option(help="Penalty on the weights: l1, l2, elasticnet or none.")
@@ -57,7 +57,7 @@ Resume = Annotated[
 
 
 def train(
-    data: DataFile,
+    data: DataFiles,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write (*.rw).")],
     model: Model = "linear",
     loss: LossName = None,
@@ -86,7 +86,7 @@ def train(
     if penalty == "none":
         given["penalty"] = None
     given |= parse_params(param or [])
-    ranker = make_model(model, **_defaults(model, valid is not None) | given)
+    ranker = make_model(model, **_defaults(model, valid is not None, stream) | given)
     if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
     if jobs is not None and "n_jobs" in ranker.get_params():
@@ -98,17 +98,26 @@ def train(
         from rankwright.cli.train_stream import train_stream
 
         places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
-        ranker = train_stream(ranker, model, data, out, **places, jobs=jobs)
+        if len(data) > 1:
+            raise ValueError(f"--stream learns from one file, but there are {len(data)}.")
+        ranker = train_stream(ranker, model, data[0], out, **places, jobs=jobs)
         tell_model(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    dataset = read_dataset(data, columns=columns, jobs=jobs)
+    dataset = read_joined(data, columns=columns, jobs=jobs, allow_overlap=allow_overlap)
     others = {}
     if valid is not None:
-        others["valid"] = read_like_data(valid, data, dataset, columns=columns, jobs=jobs)
+        others["valid"] = read_like_data(valid, data[0], dataset, columns=columns, jobs=jobs)
         if not allow_overlap:
-            check_apart(dataset, others["valid"], f"the queries of {data} and {valid}")
+            check_apart(dataset, others["valid"], f"the queries of {', '.join(data)} and {valid}")
+    elif ranker.get_params().get("early_stopping_rounds") is not None:
+        dataset, others["valid"] = dataset.split((0.8, 0.2))
+        typer.echo(
+            f"{others['valid'].n_queries} of {dataset.n_queries + others['valid'].n_queries} "
+            "queries are put aside to stop by; --valid names others.",
+            err=True,
+        )
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)
@@ -138,12 +147,14 @@ def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
             print_table(["strongest feature", "weight"], rows, err=err)
 
 
-def _defaults(model: str, validated: bool) -> dict[str, Any]:
-    """Return parameters where the command line differs from the class."""
-    if model in ("linear", "domination-rank"):
-        return {"standardize": True}  # files have features of any scale
+def _defaults(model: str, validated: bool, stream: bool) -> dict[str, Any]:
+    """Return parameters that depend on how a model is trained."""
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
+    if stream:  # one pass in the order of the file, unless more are asked for
+        once = {"n_epochs": 1, "shuffle": False}
+        known = model_class(model)().get_params()
+        return {name: value for name, value in once.items() if name in known}
     return {}
 
 
