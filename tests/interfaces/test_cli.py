@@ -110,8 +110,8 @@ def test_the_installed_command_runs() -> None:
         ),
         (("convert", "bad.txt", "out.csv"), "bad.txt, line 2, feature 1: must have a number as "),
         (
-            ("convert", "good.txt", "no/out.csv"),
-            "no/out.csv: cannot be written: No such file or directory.",
+            ("convert", "good.txt", "good.txt/out.csv"),
+            "good.txt/out.csv: cannot be written: Not a directory.",
         ),
         (
             ("convert", "frame.csv", "out.txt", "--label", "grade"),
@@ -155,8 +155,8 @@ def test_the_installed_command_runs() -> None:
             "err with max_grade=1 needs labels from 0 to 1, but row 2 has 2. Pass max_grade, ",
         ),
         (
-            ("evaluate", "good.txt", "scores.txt", "--per-query", "no/out.tsv"),
-            "no/out.tsv: cannot be written: No such file or directory.",
+            ("evaluate", "good.txt", "scores.txt", "--per-query", "good.txt/out.tsv"),
+            "good.txt/out.tsv: cannot be written: Not a directory.",
         ),
         (("evaluate", "-", "-"), "data and scores cannot both come from standard input."),
         (

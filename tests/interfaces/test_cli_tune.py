@@ -28,7 +28,8 @@ def test_the_best_parameters_are_printed_and_fitted(run: Cli, tmp_path: Path) ->
     rows = [row.split() for row in table.splitlines()]
     assert rows[0] == ["trial", "ndcg@10", "alpha"]
     assert [float(row[1]) for row in rows[1:]] == sorted(float(r[1]) for r in rows[1:])[::-1]
-    assert line == f"-p alpha={rows[1][2]}"
+    options = f"-p alpha={rows[1][2]} -p loss=listnet"
+    assert line == f"rankwright train data.txt --model linear {options} -o model.rw"
     assert err.count("trial ") == 3
     model = rw.load(tmp_path / "model.rw")
     assert f"{model.alpha:.4g}" == rows[1][2]

@@ -205,8 +205,14 @@ def test_the_same_on_any_number_of_processes(
     }
     assert third.metrics_csv() == result.metrics_csv()
     events.clear()
-    compare(data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append)
+    with pytest.raises(DataError, match="out: holds another comparison: "):
+        compare(data, ["random"], random_state=1, folder=tmp_path / "out")
+    compare(
+        data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append,
+        overwrite=True,
+    )  # fmt: skip
     assert [e.kind for e in events] == ["trial", "done"]
+    assert [path.name for path in (tmp_path / "out" / "models").iterdir()] == ["random"]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -11,7 +11,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.evaluation import Fold, read_folds, rotate, split
-from rankwright.exceptions import DataError
+from rankwright.exceptions import DataError, DataWarning
 
 
 @pytest.fixture(scope="module")

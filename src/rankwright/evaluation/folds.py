@@ -151,8 +151,17 @@ def read_folds(folder: PathLike, reader: Reader = read) -> list[Fold]:
     reader : callable
         Reads one file; called with the path and, for the later files, ``n_features``.
     """
+    found = fold_files(folder)
+    numbers = {int(name[4:]) for name in found if name[4:].isdecimal()}
+    missing = set(range(1, max(numbers, default=0))) - numbers
+    if len(numbers) > 1 and missing:
+        warnings.warn(
+            f"{folder}: Fold{min(missing)} is missing; there are {len(found)} folds.",
+            DataWarning,
+            stacklevel=2,
+        )
     folds = []
-    for name, files in fold_files(folder).items():
+    for name, files in found.items():
         train = reader(files["train"])
         width = train.n_features
         others = [
@@ -177,14 +186,6 @@ def fold_files(folder: PathLike) -> dict[str, dict[str, Path]]:
         (p for p in root.iterdir() if p.is_dir() and p.name.lower().startswith("fold")),
         key=lambda p: (len(p.name), p.name),
     )
-    numbers = {int(p.name[4:]) for p in folders if p.name[4:].isdecimal()}
-    missing = set(range(1, max(numbers, default=0))) - numbers
-    if len(numbers) > 1 and missing:
-        warnings.warn(
-            f"{root}: Fold{min(missing)} is missing; there are {len(folders)} folds.",
-            DataWarning,
-            stacklevel=3,
-        )
     return {one.name: {part: _find(one, part) for part in _PARTS} for one in folders or [root]}
 
 
