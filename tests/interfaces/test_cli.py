@@ -161,11 +161,11 @@ def test_the_installed_command_runs() -> None:
         (("evaluate", "-", "-"), "data and scores cannot both come from standard input."),
         (
             ("info", "good.txt", "-j", "0"),
-            "n_jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
+            "--jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
         ),
         (
             ("info", "good.txt", "-j", "999999999999"),
-            "n_jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
+            "--jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
         ),
     ],
 )

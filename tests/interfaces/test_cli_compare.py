@@ -202,7 +202,7 @@ BAD: dict[str, tuple[str, list[str], str]] = {
     ),
     "no metric": ("", ["train.txt", "-m", "ndgc"], "there is no metric 'ndgc'."),
     "no model": ("", ["train.txt", "--models", "x"], "model must be one of linear, "),
-    "no trials": ("", ["train.txt", "--trials", "0"], "n_trials must be a positive integer"),
+    "no trials": ("", ["train.txt", "--trials", "0"], "Invalid value for '--trials': "),
     "both": ("", ["train.txt", "--json", "--csv"], "--json and --csv exclude each other."),
     "folds and test": (
         "",

@@ -59,11 +59,11 @@ def test_names_of_the_line_up_bring_their_space(run: Cli, tmp_path: Path) -> Non
         (["data.txt", "--model", "x"], "model must be one of linear, "),
         (["data.txt", "--model", "prank"], "prank needs --search: there is nothing that it"),
         (["data.txt", "-s", "alpha"], "what to search must be NAME=LOW..HIGH"),
-        (["data.txt", "-s", "beta=1,2"], "tuned has no parameter 'beta' to search"),
+        (["data.txt", "-s", "beta=1,2"], "xendcg-linear has no parameter 'beta' to search"),
         (["data.txt", "-p", "beta=1"], "xendcg-linear has no parameter 'beta'; it has"),
         (["data.txt", "-m", "nope"], "there is no metric 'nope'."),
         (["data.txt", "--sampler", "x"], "--sampler must be random or optuna, but is 'x'."),
-        (["data.txt", "--trials", "0"], "n_trials must be a positive integer, but is 0."),
+        (["data.txt", "--trials", "0"], "Invalid value for '--trials': "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, run: Cli) -> None:

@@ -7,9 +7,11 @@ model. Bad input ends in one line on standard error, never in a traceback, and s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -42,13 +44,23 @@ _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "
 class _Commands(typer.core.TyperGroup):
     """The commands; an interrupt of any of them is one line that says how to go on."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _stopping():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _stopping():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left takes no time
-            typer.echo(f"rankwright: {stop_line(error)}", err=True)
-            raise typer.Exit(EXIT_CODE) from None
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left takes no time
+        typer.echo(f"rankwright: {stop_line(error)}", err=True)
+        raise typer.Exit(EXIT_CODE) from None
 
 
 app = typer.Typer(
@@ -98,7 +110,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         with standard_streams():
-            sys.exit(app(standalone_mode=False))
+            sys.exit(app(prog_name="rankwright", standalone_mode=False))
     except BrokenPipeError:
         drop_output()  # its reader went away
         sys.exit(1)

@@ -54,7 +54,7 @@ Models = Annotated[
 Test = Annotated[str | None, typer.Option(help="Test queries; cut from DATA by default.")]
 Valid = Annotated[str | None, typer.Option(help="Validation queries; cut from DATA by default.")]
 Folds = Annotated[
-    int | None, typer.Option(help="Cut DATA into this many folds; each is tested on once.")
+    int | None, typer.Option(min=3, help="Cut DATA into this many folds; each is tested on once.")
 ]
 Noises = Annotated[
     list[Noise] | None,
@@ -70,8 +70,10 @@ def compare(
     models: Models = None,
     metric: Metrics = None,
     noise: Noises = None,
-    trials: Annotated[int, typer.Option(help="Parameters to try for each model and fold.")] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of splits, searches and tests.")] = 0,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Parameters to try for each model and fold.")
+    ] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")] = 0,
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
     ] = "comparison",

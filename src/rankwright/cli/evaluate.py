@@ -40,7 +40,7 @@ def evaluate(
         str | None, typer.Option(help="Write values by query (.tsv or .json).")
     ] = None,
     columns: Columns = TABLE,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:

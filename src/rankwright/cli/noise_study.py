@@ -44,9 +44,9 @@ def noise_study(
     levels: Annotated[
         str | None, typer.Option(help="Levels with commas; by default those of the noise.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="Splits and corruptions, at least 2.")] = 5,
+    trials: Annotated[int, typer.Option(min=2, help="Splits and corruptions.")] = 5,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to measure.")] = "ndcg@5",
-    seed: Annotated[int, typer.Option(help="Seed of splits and corruptions.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of splits and corruptions.")] = 0,
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for tables and the plot.")
     ] = "noise-study",
@@ -109,11 +109,14 @@ def study_noise(
 
 def _levels(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
+        found = []
+    if not found or not all(0 <= level <= 1 for level in found):
         raise ValueError(
-            f"--levels must be numbers with commas between, but is {text!r}."
-        ) from None
+            f"--levels must be numbers from 0 to 1 with commas between, but is {text!r}."
+        )
+    return found
 
 
 def draw_study(study: NoiseStudy, path: Path) -> list[str]:

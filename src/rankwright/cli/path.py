@@ -19,7 +19,7 @@ from rankwright.cli.terminal import (
     read_like_data,
 )
 from rankwright.cli.train import parse_params
-from rankwright.models import make_model
+from rankwright.models import make_model, model_class
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
@@ -49,9 +49,9 @@ def path(
     from rankwright.metrics import parse
 
     given = {"n_jobs": jobs} | parse_params(param or [])
-    ranker = make_model(model, penalty=penalty, **given)
-    if not ranker.has_path:
+    if not model_class(model).has_path:
         raise ValueError(f"path needs a model with a path of penalties, not {model}.")
+    ranker = make_model(model, penalty=penalty, **given)
     ranker.check_params()
     quality = parse(metric)
     if out is not None and suffix(out) not in (".svg", ".png", ".html"):

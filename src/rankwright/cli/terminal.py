@@ -40,9 +40,27 @@ AllowOverlap = Annotated[
     bool,
     typer.Option("--allow-overlap", help="Let validation and test queries be training queries."),
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
+
+
+def _checked_jobs(jobs: int | None) -> int | None:
+    from rankwright.threads import n_threads
+
+    try:
+        n_threads(jobs)
+    except (ValueError, TypeError) as error:
+        raise ValueError(str(error).replace("n_jobs", "--jobs")) from None
+    return jobs
+
+
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", callback=_checked_jobs, help="Threads; all cores by default."),
+]
 Processes = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")
+    int | None,
+    typer.Option(
+        "--jobs", "-j", callback=_checked_jobs, help="Processes; one per core by default."
+    ),
 ]
 
 

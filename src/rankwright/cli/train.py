@@ -85,6 +85,8 @@ def train(
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if penalty == "none":
         given["penalty"] = None
+    elif penalty not in (None, "l1", "l2", "elasticnet"):
+        raise ValueError(f"--penalty must be l1, l2, elasticnet or none, but is {penalty!r}.")
     given |= parse_params(param or [])
     ranker = make_model(model, **_defaults(model, valid is not None, stream) | given)
     if valid is not None and not ranker.takes_valid():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,11 +59,11 @@ def tune(
     model: Searched = "xendcg-linear",
     search: Search = None,
     param: Params = None,
-    trials: Annotated[int, typer.Option(help="Total number of trials.")] = 20,
-    folds: Annotated[int, typer.Option(help="Folds, by query.")] = 3,
+    trials: Annotated[int, typer.Option(min=1, help="Total number of trials.")] = 20,
+    folds: Annotated[int, typer.Option(min=2, help="Folds, by query.")] = 3,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to optimise.")] = "ndcg@10",
     sampler: Sampler = "random",
-    seed: Annotated[int, typer.Option(help="Seed of folds and draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
     out: Out = None,
     columns: Columns = TABLE,
@@ -82,6 +83,8 @@ def tune(
     space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
     if not space:
         raise ValueError(f"{model} needs --search: there is nothing that it searches by itself.")
+    entry = replace(entry, space=space)
+    entry.estimator.check_params()
     if study is not None:
         check_writable(study)
     if out is not None:
