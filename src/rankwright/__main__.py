@@ -3,16 +3,16 @@
 import sys
 
 
-def main() -> None:
+def start() -> None:
     """Run the command line; also while it is loaded, Ctrl-C is one line."""
     try:
-        from rankwright.cli import main as run
+        from rankwright.cli import main
 
-        run()
+        main()
     except KeyboardInterrupt:
         sys.stderr.write("rankwright: stopped; nothing was written.\n")
         sys.exit(130)
 
 
 if __name__ == "__main__":
-    main()
+    start()

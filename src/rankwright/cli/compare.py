@@ -17,7 +17,7 @@ import typer
 
 from rankwright.cli.columns import TABLE
 from rankwright.cli.evaluate import Metrics
-from rankwright.cli.next_steps import predict_command, train_command
+from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
 from rankwright.cli.stopping import resumable
@@ -96,19 +96,12 @@ def compare(
     Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
     """
     from rankwright.comparison.compare import compare as run
-    from rankwright.comparison.place import check_comparison_folder
     from rankwright.evaluation.measure import DEFAULT_METRICS
-    from rankwright.metrics import parse
-    from rankwright.persistence import check_model_path
 
     if as_json and as_csv:
         raise ValueError("--json and --csv exclude each other.")
     metrics = metric or list(DEFAULT_METRICS)
-    for name in metrics:
-        parse(name)  # before the long reading
-    check_comparison_folder(out, overwrite=overwrite)
-    if refit is not None:
-        check_model_path(refit)
+    _check_before(metrics, out, overwrite, refit)
     entries = read_entries(models)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     with plain_warnings():
@@ -129,83 +122,40 @@ def compare(
             )
         for what in noise or []:
             _study_noise(result, entries, what, out, seed, jobs)
-        steps = _next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
-        result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
-        result.card["next"] = steps
-        with doing("Writing tables"):
-            result.write(out, spreadsheet_safe=spreadsheet_safe)
-        report = _write_report(result, Path(out) / _REPORT)
-        if refit is not None:
-            _refit(result, refit)
+        steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
+        files = _write_all(result, steps, out, spreadsheet_safe, refit)
     _print_result(result, as_json, as_csv)
-    typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)
-    _print_steps(result, steps, refitted=refit is not None)
+    typer.echo(f"{out}: {files}", err=True)
+    print_steps(result, steps, refitted=refit is not None)
     if result.failures:
         raise typer.Exit(1)
 
 
-def _refit(result: Comparison, path: str) -> None:
-    """Fit the best model to all queries, and write it."""
-    from rankwright.evaluation.folds import queries_of
-    from rankwright.persistence import save
+def _check_before(metrics: list[str], out: str, overwrite: bool, refit: str | None) -> None:
+    """Raise now what would be wrong after the long reading."""
+    from rankwright.comparison.place import check_comparison_folder
+    from rankwright.metrics import parse
+    from rankwright.persistence import check_model_path
 
-    if not result.standings:
-        raise ValueError("--refit needs a model that did not fail.")
-    queries = queries_of(result.folds)
-    with doing(f"Fitting {result.best} to all queries"):
-        model = result.refit(dataset=queries)
-    save(model, path)
-    name = "standard output" if path == "-" else path
-    typer.echo(
-        f"{name}: {result.best}, fitted to all {queries.n_queries} queries (training, validation "
-        f"and test), {queries.n_docs} documents",
-        err=True,
-    )
+    for name in metrics:
+        parse(name)
+    check_comparison_folder(out, overwrite=overwrite)
+    if refit is not None:
+        check_model_path(refit)
 
 
-def _next_steps(
-    result: Comparison,
-    data: str,
-    others: list[str | None],
-    refit: str | None,
-    out: str,
-    columns: Columns,
-    allow_overlap: bool,
-) -> list[str]:
-    """Return the commands that fit the winner to all data, and that score with it."""
-    from rankwright.evaluation.folds import fold_files, queries_of
-
-    if not result.standings:
-        return []
-    files = [data, *(path for path in others if path is not None)]
-    if Path(data).is_dir():
-        by_fold = [[str(f) for f in parts.values()] for parts in fold_files(data).values()]
-        n_first = sum(part.n_queries for part in result.folds[0].parts().values())
-        if queries_of(result.folds).n_queries == n_first:
-            files = by_fold[0]
-        else:  # the folds are not rotations of the same queries
-            files, allow_overlap = [path for paths in by_fold for path in paths], True
-    model = str(Path(out) / "model.rw") if refit in (None, "-") else str(refit)
-    train = train_command(
-        result.chosen(), result.best, files, model, columns=columns, allow_overlap=allow_overlap
-    )
-    scores = str(Path(out) / "scores.txt")
-    predict = predict_command(model, files[-1], scores, columns=columns)
-    return [command for command in (train, predict) if command is not None]
-
-
-def _print_steps(result: Comparison, steps: list[str], *, refitted: bool) -> None:
-    if not steps:
-        return
-    if refitted:
-        steps = [step for step in steps if step.startswith("rankwright predict ")]
-        typer.echo("\nTo score documents with it:", err=True)
-    else:
-        typer.echo(
-            f"\nTo fit {result.best} to all of this data, and to score documents with it:", err=True
-        )
-    for command in steps:
-        typer.echo(command, err=True)
+def _write_all(
+    result: Comparison, steps: list[str], out: str, spreadsheet_safe: bool, refit: str | None
+) -> str:
+    """Write tables, the report and the fitted model; return what is in the folder, in words."""
+    result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
+    result.card["next"] = steps
+    with doing("Writing tables"):
+        result.write(out, spreadsheet_safe=spreadsheet_safe)
+    report = _write_report(result, Path(out) / _REPORT)
+    if refit is not None:
+        write_refitted(result, refit)
+    return f"models, tables{' and ' + _REPORT if report else ''}"
 
 
 def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:

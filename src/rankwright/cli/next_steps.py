@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from rankwright.cli.columns import column_words
+from rankwright.cli.terminal import doing
 from rankwright.models import name_and_params
 
 if TYPE_CHECKING:
+    from rankwright.comparison.result import Comparison
     from rankwright.data.columns import Columns
 
 
@@ -76,3 +81,71 @@ def _literal_text(value: Any) -> str | None:
         if type(found) is type(value) and found == value:
             return text
     return None
+
+
+# ---- after a comparison ----
+
+
+def write_refitted(result: Comparison, path: str) -> None:
+    """Fit the best model to all queries, and write it."""
+    from rankwright.evaluation.folds import queries_of
+    from rankwright.persistence import save
+
+    if not result.standings:
+        raise ValueError("--refit needs a model that did not fail.")
+    queries = queries_of(result.folds)
+    with doing(f"Fitting {result.best} to all queries"):
+        model = result.refit(dataset=queries)
+    save(model, path)
+    name = "standard output" if path == "-" else path
+    typer.echo(
+        f"{name}: {result.best}, fitted to all {queries.n_queries} queries (training, validation "
+        f"and test), {queries.n_docs} documents",
+        err=True,
+    )
+
+
+def next_steps(
+    result: Comparison,
+    data: str,
+    others: list[str | None],
+    refit: str | None,
+    out: str,
+    columns: Columns,
+    allow_overlap: bool,
+) -> list[str]:
+    """Return the commands that fit the winner to all data, and that score with it."""
+    from rankwright.evaluation.folds import fold_files, queries_of
+
+    if not result.standings:
+        return []
+    files = [data, *(path for path in others if path is not None)]
+    if Path(data).is_dir():
+        by_fold = [[str(f) for f in parts.values()] for parts in fold_files(data).values()]
+        n_first = sum(part.n_queries for part in result.folds[0].parts().values())
+        if queries_of(result.folds).n_queries == n_first:
+            files = by_fold[0]
+        else:  # the folds are not rotations of the same queries
+            files, allow_overlap = [path for paths in by_fold for path in paths], True
+    model = str(Path(out) / "model.rw") if refit in (None, "-") else str(refit)
+    train = train_command(
+        result.chosen(), result.best, files, model, columns=columns, allow_overlap=allow_overlap
+    )
+    scores = str(Path(out) / "scores.txt")
+    predict = predict_command(model, files[-1], scores, columns=columns)
+    return [command for command in (train, predict) if command is not None]
+
+
+def print_steps(result: Comparison, steps: list[str], *, refitted: bool) -> None:
+    """Print the commands, on standard error."""
+    if not steps:
+        return
+    if refitted:
+        steps = [step for step in steps if step.startswith("rankwright predict ")]
+        typer.echo("\nTo score documents with it:", err=True)
+    else:
+        typer.echo(
+            f"\nTo fit {result.best} to all of this data, and to score documents with it:", err=True
+        )
+    for command in steps:
+        typer.echo(command, err=True)

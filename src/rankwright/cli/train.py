@@ -25,6 +25,7 @@ from rankwright.cli.terminal import (
 from rankwright.models import NAMES, make_model, model_class
 
 if TYPE_CHECKING:
+    from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
 Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(NAMES)}.")]
@@ -76,18 +77,10 @@ def train(
     jobs: Jobs = None,
 ) -> None:
     """Train a ranker and write it to a file."""
-    from rankwright.evaluation.overlap import check_apart
     from rankwright.persistence import check_model_path, save
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
-    if alpha not in (None, "auto"):
-        options["alpha"] = _parse_alpha(alpha)
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if penalty == "none":
-        given["penalty"] = None
-    elif penalty not in (None, "l1", "l2", "elasticnet"):
-        raise ValueError(f"--penalty must be l1, l2, elasticnet or none, but is {penalty!r}.")
-    given |= parse_params(param or [])
+    given = _given(options, alpha) | parse_params(param or [])
     ranker = make_model(model, **_defaults(model, valid is not None, stream) | given)
     if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
@@ -107,19 +100,7 @@ def train(
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    dataset = read_joined(data, columns=columns, jobs=jobs, allow_overlap=allow_overlap)
-    others = {}
-    if valid is not None:
-        others["valid"] = read_like_data(valid, data[0], dataset, columns=columns, jobs=jobs)
-        if not allow_overlap:
-            check_apart(dataset, others["valid"], f"the queries of {', '.join(data)} and {valid}")
-    elif ranker.get_params().get("early_stopping_rounds") is not None:
-        dataset, others["valid"] = dataset.split((0.8, 0.2))
-        typer.echo(
-            f"{others['valid'].n_queries} of {dataset.n_queries + others['valid'].n_queries} "
-            "queries are put aside to stop by; --valid names others.",
-            err=True,
-        )
+    dataset, others = _read_parts(ranker, data, valid, columns, jobs, allow_overlap)
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)
@@ -128,6 +109,47 @@ def train(
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
         raise typer.Exit(interrupt.exit_code)
+
+
+def _given(options: dict[str, Any], alpha: str | None) -> dict[str, Any]:
+    """Return the options that were given, as parameters."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if alpha not in (None, "auto"):
+        given["alpha"] = _parse_alpha(alpha)
+    penalty = given.get("penalty")
+    if penalty == "none":
+        given["penalty"] = None
+    elif penalty not in (None, "l1", "l2", "elasticnet"):
+        raise ValueError(f"--penalty must be l1, l2, elasticnet or none, but is {penalty!r}.")
+    return given
+
+
+def _read_parts(
+    ranker: Any,
+    data: list[str],
+    valid: str | None,
+    columns: Columns,
+    jobs: int | None,
+    allow_overlap: bool,
+) -> tuple[Dataset, dict[str, Dataset]]:
+    """Read what is learned from, and the validation queries if there are any to stop by."""
+    from rankwright.evaluation.overlap import check_apart
+
+    dataset = read_joined(data, columns=columns, jobs=jobs, allow_overlap=allow_overlap)
+    if valid is not None:
+        others = read_like_data(valid, data[0], dataset, columns=columns, jobs=jobs)
+        if not allow_overlap:
+            check_apart(dataset, others, f"the queries of {', '.join(data)} and {valid}")
+        return dataset, {"valid": others}
+    if ranker.get_params().get("early_stopping_rounds") is None:
+        return dataset, {}
+    rest, aside = dataset.split((0.8, 0.2))
+    typer.echo(
+        f"{aside.n_queries} of {dataset.n_queries} queries are put aside to stop by; --valid names "
+        "others.",
+        err=True,
+    )
+    return rest, {"valid": aside}
 
 
 def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
