@@ -60,6 +60,13 @@ Noises = Annotated[
     list[Noise] | None,
     typer.Option(help="Also study how the models behave with this noise; may be repeated."),
 ]
+Refit = Annotated[
+    str | None,
+    typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the results that are in the folder.")
+]
 
 
 def compare(
@@ -77,13 +84,8 @@ def compare(
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
     ] = "comparison",
-    refit: Annotated[
-        str | None,
-        typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the results that are in the folder.")
-    ] = False,
+    refit: Refit = None,
+    overwrite: Overwrite = False,
     allow_overlap: AllowOverlap = False,
     columns: Columns = TABLE,
     as_json: Json = False,
