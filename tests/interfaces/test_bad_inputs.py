@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "text.rw": "no model\n",
         "bad.parquet": "no parquet",
         "bad.toml": "[models",
-        "wrong.toml": "[models.a]\nmodel = 'linaer'\n",
+        "wrong.toml": "[models.a]\nmodel = 'linearr'\n",
         "params.toml": "[models.a]\nmodel = 'linear'\nparams = { alfa = 1 }\n",
     }
     for name, text in texts.items():
@@ -102,8 +102,8 @@ info no-label.csv | no-label.csv, label: there must be a column 'label'
 info twice.csv | twice.csv
 info ragged.csv | ragged.csv
 info words.csv | words.csv
-info good.csv --qid querry | there must be a column 'querry'
-info good.csv --label lable | Did you mean 'label'?
+info good.csv --qid qidd | there must be a column 'qidd'
+info good.csv --label labl | Did you mean 'label'?
 info good.csv --doc-id doc | there must be a column 'doc'
 info good.csv --features pryce | 'pryce'
 info good.csv --ignore pryce | 'pryce'
@@ -213,7 +213,7 @@ simulate good.txt good.txt/out.txt --noise cascade | good.txt/out.txt: cannot be
 """
 STUDIES = """
 compare nope.txt | nope.txt: there is no such file
-compare good.txt --models linaer | Did you mean 'linear'?
+compare good.txt --models linearr | Did you mean 'linear'?
 compare good.txt --models random,random | two models have the name 'random'
 compare good.txt --models nope.toml | nope.toml: cannot be read
 compare good.txt --models bad.toml | bad.toml: is not TOML
@@ -233,11 +233,12 @@ compare good.txt -o full | full: must be empty or hold a comparison, but holds '
 compare good.txt -o good.txt | good.txt: must be a folder, but is a file
 compare good.txt -o good.txt/a | good.txt: must be a folder, but is a file
 compare good.txt --refit full | full: cannot be written: Is a directory
+compare good.txt --refit - | --refit must be a file
 compare good.txt --refit m.rw.gz | a model file is not compressed
 compare good.txt --noise x | 'x' is not one of
 compare good.txt -j 0 | --jobs must be a non-zero integer
 tune nope.txt | nope.txt: there is no such file
-tune good.txt --model linaer | Did you mean 'linear'?
+tune good.txt --model linearr | Did you mean 'linear'?
 tune good.txt --model random | random needs --search
 tune good.txt -s alpha | what to search must be NAME=LOW..HIGH
 tune good.txt -s alpha=2..1 | alpha
@@ -251,7 +252,7 @@ tune good.txt --folds 1 | --folds
 tune good.txt --study scores.txt | scores.txt: is not a study
 tune good.txt --study good.txt/s.jsonl | good.txt/s.jsonl: cannot be written
 tune good.txt -o full | full: cannot be written: Is a directory
-noise-study good.txt --models linaer | Did you mean 'linear'?
+noise-study good.txt --models linearr | Did you mean 'linear'?
 noise-study good.txt --levels a | --levels must be numbers
 noise-study good.txt --levels 2 | --levels must be numbers from 0 to 1
 noise-study good.txt --trials 1 | --trials

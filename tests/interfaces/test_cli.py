@@ -66,6 +66,7 @@ def test_help_lists_the_commands(run: Cli) -> None:
     for command in ("info", "convert", "evaluate"):
         assert command in out
         assert run(command, "--help")[0] == 0
+    assert "'rankwright[tune]'" in " ".join(run("tune", "--help")[1].split())
 
 
 def test_the_version_is_that_of_the_library(run: Cli) -> None:

@@ -79,6 +79,23 @@ def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -
     )
 
 
+def test_metrics_that_were_asked_for_come_before_costs(
+    files: Path, run: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rankwright.cli.compare import print_leaderboard
+
+    result = rw.compare(
+        rw.read(files / "train.txt"), ["best-feature", "random"], metrics=["ndcg@10", "map"]
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    print_leaderboard(result)
+    out, err = capsys.readouterr()
+    assert "map" in out.splitlines()[0]
+    assert "train s" not in out
+    assert err == "Not shown, for want of room: µs/doc, train s, size.\n"
+
+
 def test_folds_and_folders(files: Path, run: Cli) -> None:
     models = ["--models", "best-feature,random", "-j", 1]
     code, out, _ = run("compare", "train.txt", "--folds", 3, *models, "--csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def test_what_has_no_name_has_no_command() -> None:
 @pytest.mark.parametrize("model", ["xendcg-linear", "lambdarank-trees"])
 def test_compare_ends_with_commands_that_run(model: str, files: Path, run: Cli) -> None:
     words = ["compare", "my data/train.csv", "--test", "my data/test.csv", *TABLE]
-    words += ["--models", f"{model},random", "--trials", 3, "-j", 1, "-o", "new/my out"]
+    words += ["--models", f"{model},random", "--trials", "3", "-j", "1", "-o", "new/my out"]
     code, _, err = run(*words, "--refit", "new/models/best model.rw")
     assert code == 0
     (told,) = [line for line in err.splitlines() if "fitted to all" in line]
@@ -127,6 +128,8 @@ def test_compare_ends_with_commands_that_run(model: str, files: Path, run: Cli) 
         files / "my data/test.csv", qid="search term", label="grade", ignore=["shop", "f"]
     )
     np.testing.assert_allclose(scores, test.restore(refitted.predict(test.X)))
+    page = (files / "new/my out/report.html").read_text(encoding="utf-8")
+    assert html.escape(f"{train}\n{predict}") in page.replace("&#39;", "&#x27;")
     # The parameters are those of the search; trees are as many as validation queries let grow.
     (standing,) = [s for s in _result(files)["models"] if s["model"] == model]
     assert standing["params"][0].items() <= trained.get_params().items()
@@ -144,7 +147,16 @@ def _result(files: Path) -> Any:
 def test_folds_are_refitted_with_what_was_best_on_average(files: Path, run: Cli) -> None:
     data = rw.data.make_mslr_like(n_queries=30, n_features=5, mean_docs=8)
     rw.write_letor(data, files / "all.txt")
-    words = ["compare", "all.txt", "--folds", 3, "--models", "xendcg-trees", "--trials", 3]
+    words: list[Any] = [
+        "compare",
+        "all.txt",
+        "--folds",
+        3,
+        "--models",
+        "xendcg-trees",
+        "--trials",
+        3,
+    ]
     code, _, err = run(*words, "-j", 1)
     assert code == 0
     result = rw.compare(
@@ -211,6 +223,22 @@ def test_tune_prints_a_line_that_train_accepts(
     if model != "pamir":
         test = np.random.default_rng(0).normal(size=(20, 5))
         np.testing.assert_allclose(tuned.predict(test), trained.predict(test), atol=1e-9)
+
+
+def test_trees_that_stop_early_put_queries_aside(run: Cli, tmp_path: Path) -> None:
+    data = rw.data.make_mslr_like(n_queries=20, n_features=4, mean_docs=6)
+    rw.write_letor(data, tmp_path / "data.txt")
+    code, _, err = run("train", "data.txt", "--model", "xendcg-trees", "-o", "m.rw")
+    assert code == 0
+    kept, aside = rw.read(tmp_path / "data.txt").split((0.8, 0.2))
+    note = f"{aside.n_queries} of 20 queries are put aside to stop by; --valid names others."
+    assert err.splitlines()[0] == note
+    ranker = make_model("xendcg-trees").fit(kept.X, kept.y, kept.qid, valid=aside)
+    assert rw.load(tmp_path / "m.rw").n_iter_ == ranker.n_iter_
+    words = ["train", "data.txt", "--model", "xendcg-trees", "-p", "early_stopping_rounds=None"]
+    code, _, err = run(*words, "-p", "n_estimators=7", "-o", "m.rw")
+    assert (code, "aside" in err) == (0, False)
+    assert rw.load(tmp_path / "m.rw").n_iter_ == 7
 
 
 def test_several_files_have_different_queries(files: Path, run: Cli) -> None:

@@ -136,12 +136,15 @@ def compare(
 def _check_before(metrics: list[str], out: str, overwrite: bool, refit: str | None) -> None:
     """Raise now what would be wrong after the long reading."""
     from rankwright.comparison.place import check_comparison_folder
+    from rankwright.data.files import STANDARD
     from rankwright.metrics import parse
     from rankwright.persistence import check_model_path
 
     for name in metrics:
         parse(name)
     check_comparison_folder(out, overwrite=overwrite)
+    if refit == STANDARD:
+        raise ValueError("--refit must be a file: the table is on standard output.")
     if refit is not None:
         check_model_path(refit)
 
@@ -276,9 +279,11 @@ def print_leaderboard(result: Comparison) -> None:
         )
     failed = sorted({failure.model for failure in result.failures})
     rows += [[name, "failed", *[""] * (len(columns) - 2)] for name in failed]
-    print_table(
-        *_fitting(columns, rows, ["µs/doc", "train s", "size", "features", *reversed(others)])
-    )
+    least_wanted = ["µs/doc", "train s", "size", "features", *reversed(others)]
+    shown, rows = _fitting(columns, rows, least_wanted)
+    print_table(shown, rows)
+    if hidden := [name for name in least_wanted if name not in shown]:
+        typer.echo(f"Not shown, for want of room: {', '.join(hidden)}.", err=True)
 
 
 def _fitting(

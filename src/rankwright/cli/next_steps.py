@@ -97,9 +97,8 @@ def write_refitted(result: Comparison, path: str) -> None:
     with doing(f"Fitting {result.best} to all queries"):
         model = result.refit(dataset=queries)
     save(model, path)
-    name = "standard output" if path == "-" else path
     typer.echo(
-        f"{name}: {result.best}, fitted to all {queries.n_queries} queries (training, validation "
+        f"{path}: {result.best}, fitted to all {queries.n_queries} queries (training, validation "
         f"and test), {queries.n_docs} documents",
         err=True,
     )
@@ -127,7 +126,7 @@ def next_steps(
             files = by_fold[0]
         else:  # the folds are not rotations of the same queries
             files, allow_overlap = [path for paths in by_fold for path in paths], True
-    model = str(Path(out) / "model.rw") if refit in (None, "-") else str(refit)
+    model = str(Path(out) / "model.rw") if refit is None else refit
     train = train_command(
         result.chosen(), result.best, files, model, columns=columns, allow_overlap=allow_overlap
     )
