@@ -12,6 +12,10 @@ def start() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("rankwright: stopped; nothing was written.\n")
         sys.exit(130)
+    finally:
+        # Python ends by SIGINT, not with 130, if one came out of an exec(), as of a module that is
+        # loaded. The next exec() makes it forget that.
+        exec("")
 
 
 if __name__ == "__main__":

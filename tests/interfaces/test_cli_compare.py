@@ -93,7 +93,7 @@ def test_metrics_that_were_asked_for_come_before_costs(
     out, err = capsys.readouterr()
     assert "map" in out.splitlines()[0]
     assert "train s" not in out
-    assert err == "Not shown, for want of room: µs/doc, train s, size.\n"
+    assert err == "Not shown, for want of room: µs/doc, train s, size, features.\n"
 
 
 def test_folds_and_folders(files: Path, run: Cli) -> None:

@@ -364,3 +364,21 @@ def test_callbacks_do_not_overlap(data: rw.Dataset) -> None:
         inside.release()
 
     compare(data, QUICK, n_trials=3, n_jobs=2, callback=slow)
+
+
+def test_any_model_is_refitted_to_all_queries(data: rw.Dataset) -> None:
+    from sklearn.linear_model import Ridge
+
+    ridge = Entry("ridge", Ridge(), {"alpha": Choice((1.0, 100.0))})
+    result = compare(data, [ridge, "pamir", "xendcg-trees", "random"], n_trials=2)
+    refitted = result.refit("ridge")
+    assert refitted.alpha == result.outcomes["ridge", "split"].facts["params"]["alpha"]
+    expected = Ridge(alpha=refitted.alpha).fit(data.X, data.y)
+    np.testing.assert_allclose(refitted.coef_, expected.coef_, atol=1e-6)
+    trees = result.refit("xendcg-trees")
+    assert trees.n_iter_ == result.model("xendcg-trees").n_iter_
+    assert trees.early_stopping_rounds is None
+    assert result.refit("pamir").score(data.X, data.y, data.qid) > 0.5
+    assert type(result.refit()) is type(result.chosen(result.best))
+    half = data.split((0.5, 0.5))[0]
+    assert not np.array_equal(result.refit("ridge", half).coef_, refitted.coef_)

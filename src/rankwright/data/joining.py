@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.texts import join_ids, join_texts
@@ -49,10 +48,5 @@ def _concatenated(parts: list[Dataset]) -> Dataset:
     Xs: Any = [part.X for part in parts]
     X = sp.csr_array(sp.vstack(Xs)) if sparse else np.concatenate(Xs)
     y = np.concatenate([part.y for part in parts])
-    qid = join_ids([_text_or_number(part.qid, parts) for part in parts])
+    qid = join_ids([part.qid for part in parts])
     return Dataset.from_checked(X, y, qid, parts[0].feature_names)
-
-
-def _text_or_number(qid: NDArray[Any], parts: list[Dataset]) -> NDArray[Any]:
-    numbers = all(part.qid.dtype.kind == "i" for part in parts)
-    return qid if numbers else join_texts([qid])
