@@ -137,6 +137,10 @@ class Model(Protocol):
 
     # ---- what a fitted model tells ----
 
+    def grown(self) -> dict[str, Any]:
+        """Return parameters with which a fit without validation queries ends where this one did."""
+        return {}
+
     def loss_for(self, y: Floats) -> Loss | None:
         """Return the loss that is minimised, as it is for these labels; None if there is none."""
         return None

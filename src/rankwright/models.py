@@ -1,11 +1,14 @@
 """All models by name: the one list that model files, command line and comparisons share.
 
 To add a model, add a line to ``MODELS``. Its class follows scikit-learn's conventions and
-:class:`rankwright.estimator.Model`, which says what else is asked of a model.
+:class:`rankwright.estimator.Model`, which says what else is asked of a model. ``VARIANTS`` are
+names for a model with some of its parameters. A name is the same model with the same parameters
+for ``train``, ``compare`` and ``tune``: what :func:`make_model` returns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +32,24 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "best-feature": ("rankwright.baselines", "BestFeature"),
     "random": ("rankwright.baselines", "RandomRanker"),
 }
+_GROWING = {"n_estimators": 300, "early_stopping_rounds": 30, "num_leaves": 15}
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line: model, parameters
+    "xendcg-linear": ("linear", {"loss": "xendcg", "alpha": 1e-2}),
+    "slam-linear": ("linear", {"loss": "slam", "alpha": 1e-2}),
+    "domination-rank-l1": ("domination-rank", {"penalty": "l1", "alpha": 3e-2, "tol": 1e-3}),
+    "xendcg-trees": ("boosted", {"loss": "xendcg", **_GROWING}),
+    "lambdarank-trees": ("boosted", {"loss": "lambdarank", **_GROWING}),
+    "listnet-trees": ("boosted", {"loss": "listnet", **_GROWING}),
+}
+NAMES = (*MODELS, *VARIANTS)
+# Where a name means something else than the defaults of its class. Files have features of any
+# scale, and lack values; who writes a program knows his own.
+_FOR_FILES: dict[str, Any] = {"standardize": True, "missing": "median"}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "domination-rank": {"alpha": 1e-2},
+    "slam-perceptron": {"variant": "averaged", "n_epochs": 5, "shuffle": True, "random_state": 0},
+    "pamir": {"variant": "averaged", "C": 1e-3},
+}
 # What model files may hold: those, and what a file of labelled queries cannot train.
 CLASSES = {kind: package for package, kind in MODELS.values()} | {
     "TopicRankers": "rankwright.linear",
@@ -37,12 +58,22 @@ CLASSES = {kind: package for package, kind in MODELS.values()} | {
 
 def model_class(name: str) -> Any:
     """Return the class of a model by its name on the command line."""
-    if name not in MODELS:
+    if name not in NAMES:
         raise ValueError(
-            f"model must be one of {', '.join(MODELS)}, but is {name!r}.{meant(name, MODELS)}"
+            f"model must be one of {', '.join(NAMES)}, but is {name!r}.{meant(name, NAMES)}"
         )
-    package, kind = MODELS[name]
+    package, kind = MODELS[base_name(name)]
     return getattr(import_module(package), kind)
+
+
+def base_name(name: str) -> str:
+    """Return the model of a variant, any other name as it is."""
+    return VARIANTS[name][0] if name in VARIANTS else name
+
+
+def family(name: str) -> str:
+    """Return the family of a model by its name: linear, online, trees, predtron or baseline."""
+    return MODELS[base_name(name)][0].rpartition(".")[2].replace("baselines", "baseline")
 
 
 def make_model(name: str, **params: Any) -> Any:
@@ -52,7 +83,7 @@ def make_model(name: str, **params: Any) -> Any:
     --------
     >>> from rankwright.models import make_model
     >>> make_model("linear", loss="listnet", alpha=0.1)
-    LinearRanker(alpha=0.1, loss='listnet')
+    LinearRanker(alpha=0.1, loss='listnet', missing='median', standardize=True)
     """
     kind = model_class(name)
     known = kind().get_params()
@@ -61,4 +92,36 @@ def make_model(name: str, **params: Any) -> Any:
             raise ValueError(
                 f"{name} has no parameter {key!r}; it has {', '.join(known)}.{meant(key, known)}"
             )
-    return kind(**params)
+    base, own = VARIANTS.get(name, (name, {}))
+    common = {key: value for key, value in _FOR_FILES.items() if key in known}
+    return kind(**common | _SETTINGS.get(base, {}) | own | params)
+
+
+def name_and_params(estimator: Any, name: str = "") -> tuple[str, dict[str, Any]] | None:
+    """Return a name, and the parameters with which :func:`make_model` returns an equal estimator.
+
+    Parameters
+    ----------
+    estimator : object
+        Any estimator; for one that no name stands for, None is returned.
+    name : str, optional
+        A name to prefer, if it is one of an estimator of this class.
+
+    Examples
+    --------
+    >>> from rankwright.models import make_model, name_and_params
+    >>> name_and_params(make_model("xendcg-linear", alpha=0.1), "xendcg-linear")
+    ('xendcg-linear', {'alpha': 0.1})
+    """
+    of_class = [n for n in MODELS if MODELS[n][1] == type(estimator).__name__]
+    if not of_class or type(estimator) is not model_class(of_class[0]):
+        return None
+    if name not in NAMES or base_name(name) not in of_class:
+        name = of_class[0]
+    usual: Mapping[str, Any] = make_model(name).get_params(deep=False)
+    given = estimator.get_params(deep=False).items()
+    return name, {k: v for k, v in given if k != "n_jobs" and not _is_same(v, usual[k])}
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and repr(a) == repr(b)

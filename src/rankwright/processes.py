@@ -7,6 +7,7 @@ part of the program.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,7 +18,8 @@ def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[
     """Start a process that runs Python code, with pipes as its standard input and output.
 
     What can be imported here can be imported there; it is as isolated from its environment as this
-    process is.
+    process is. Ctrl-C is for this process alone: SIGINT is blocked in the other from its first
+    instruction, and whoever started it must end it.
 
     Parameters
     ----------
@@ -26,12 +28,16 @@ def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[
     environment : mapping
         Variables of the environment to change.
     """
-    return subprocess.Popen(
-        [sys.executable, *_flags(), "-c", f"import sys; sys.path[:] = {_paths()!r}; {code}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": _absolute_python_path(), **environment},
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # a child inherits it
+    try:
+        return subprocess.Popen(
+            [sys.executable, *_flags(), "-c", f"import sys; sys.path[:] = {_paths()!r}; {code}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": _absolute_python_path(), **environment},
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _flags() -> list[str]:

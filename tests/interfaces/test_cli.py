@@ -66,6 +66,7 @@ def test_help_lists_the_commands(run: Cli) -> None:
     for command in ("info", "convert", "evaluate"):
         assert command in out
         assert run(command, "--help")[0] == 0
+    assert "'rankwright[tune]'" in " ".join(run("tune", "--help")[1].split())
 
 
 def test_the_version_is_that_of_the_library(run: Cli) -> None:
@@ -110,8 +111,8 @@ def test_the_installed_command_runs() -> None:
         ),
         (("convert", "bad.txt", "out.csv"), "bad.txt, line 2, feature 1: must have a number as "),
         (
-            ("convert", "good.txt", "no/out.csv"),
-            "no/out.csv: cannot be written: No such file or directory.",
+            ("convert", "good.txt", "good.txt/out.csv"),
+            "good.txt/out.csv: cannot be written: Not a directory.",
         ),
         (
             ("convert", "frame.csv", "out.txt", "--label", "grade"),
@@ -155,17 +156,17 @@ def test_the_installed_command_runs() -> None:
             "err with max_grade=1 needs labels from 0 to 1, but row 2 has 2. Pass max_grade, ",
         ),
         (
-            ("evaluate", "good.txt", "scores.txt", "--per-query", "no/out.tsv"),
-            "no/out.tsv: cannot be written: No such file or directory.",
+            ("evaluate", "good.txt", "scores.txt", "--per-query", "good.txt/out.tsv"),
+            "good.txt/out.tsv: cannot be written: Not a directory.",
         ),
         (("evaluate", "-", "-"), "data and scores cannot both come from standard input."),
         (
             ("info", "good.txt", "-j", "0"),
-            "n_jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
+            "--jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
         ),
         (
             ("info", "good.txt", "-j", "999999999999"),
-            "n_jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
+            "--jobs must be a non-zero integer of at most 1024. Use -1 for all cores.",
         ),
     ],
 )

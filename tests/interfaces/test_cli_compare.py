@@ -53,7 +53,11 @@ def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
     assert facts["models"][0]["metrics"]["ndcg@10"]["mean"] == mean
     assert facts["card"]["command"].startswith("rankwright compare train.txt --test test.txt")
     assert err.count("was finished before") == 3
-    code, out, _ = run(*words, "-o", "out", "--csv", "-m", "rr", "-m", "ndcg@10", "-j", 1)
+    code, out, err = run(*words, "-o", "out", "--csv", "-m", "rr", "-m", "ndcg@10", "-j", 1)
+    assert (code, out) == (2, "")
+    assert "out: holds another comparison: metric ('ndcg@10', not 'rr') differs." in err
+    words += ["-o", "out", "--csv", "-m", "rr", "-m", "ndcg@10", "-j", 1]
+    code, out, _ = run(*words, "--overwrite")
     assert code == 0
     assert out.splitlines()[0] == "model,fold,metric,mean,low,high,queries"
     assert out == (files / "out" / "metrics.csv").read_text(encoding="utf-8")
@@ -73,6 +77,23 @@ def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -
         ["model", "ndcg@10"],
         [["x" * 20, "0.5"]],
     )
+
+
+def test_metrics_that_were_asked_for_come_before_costs(
+    files: Path, run: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rankwright.cli.compare import print_leaderboard
+
+    result = rw.compare(
+        rw.read(files / "train.txt"), ["best-feature", "random"], metrics=["ndcg@10", "map"]
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    print_leaderboard(result)
+    out, err = capsys.readouterr()
+    assert "map" in out.splitlines()[0]
+    assert "train s" not in out
+    assert err == "Not shown, for want of room: µs/doc, train s, size, features.\n"
 
 
 def test_folds_and_folders(files: Path, run: Cli) -> None:
@@ -197,8 +218,8 @@ BAD: dict[str, tuple[str, list[str], str]] = {
         "bad.txt, line 1, feature 1: must be finite, but is '1:nan'.",
     ),
     "no metric": ("", ["train.txt", "-m", "ndgc"], "there is no metric 'ndgc'."),
-    "no model": ("", ["train.txt", "--models", "x"], "there is no model 'x' to compare."),
-    "no trials": ("", ["train.txt", "--trials", "0"], "n_trials must be a positive integer"),
+    "no model": ("", ["train.txt", "--models", "x"], "model must be one of linear, "),
+    "no trials": ("", ["train.txt", "--trials", "0"], "Invalid value for '--trials': "),
     "both": ("", ["train.txt", "--json", "--csv"], "--json and --csv exclude each other."),
     "folds and test": (
         "",
@@ -319,3 +340,67 @@ def test_names_that_are_no_text_and_locales_without_our_letters(files: Path, run
     )
     assert done.returncode == 0, done.stderr
     assert (files / "out/report.html").exists()
+
+
+# ---- its folder ----
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(files: Path, run: Cli) -> None:
+    words = ["compare", "train.txt", "--models", "best-feature,random", "-j", 1, "-o", "home"]
+    (files / "home").mkdir()
+    (files / "home" / "notes.md").write_text("mine")
+    (files / "home" / "metrics.csv").write_text("mine")
+    code, _, err = run(*words, "-o", "home")
+    assert code == 2
+    assert err == (
+        "rankwright: home: must be empty or hold a comparison, but holds 'notes.md'. Choose "
+        "another folder, or replace its results: overwrite=True (--overwrite).\n"
+    )
+    assert (files / "home" / "metrics.csv").read_text() == "mine"
+    # It is said before anything is read, and what is wrong with the data is said when it is not.
+    assert run("compare", "nope.txt", "-o", "home")[2] == err
+    assert run("compare", "nope.txt", "-o", "home", "--overwrite")[2].startswith(
+        "rankwright: nope.txt: "
+    )
+    code, _, _ = run(*words, "--overwrite")
+    assert code == 0
+    assert (files / "home" / "notes.md").read_text() == "mine"
+    assert (files / "home" / "metrics.csv").read_text().startswith("model,fold")
+    assert run(*words)[0] == 0  # it is a comparison now, with a note of mine
+
+
+def test_overwriting_leaves_nothing_of_the_other_comparison(files: Path, run: Cli) -> None:
+    first = ["compare", "train.txt", "--models", "best-feature,pamir", "--trials", 1, "-j", 1]
+    assert run(*first)[0] == 0
+    place = files / "comparison"
+    (place / "notes.md").write_text("mine")
+    (place / "models" / "mine").mkdir()
+    other = ["compare", "test.txt", "--models", "best-feature,random", "--trials", 1, "-j", 1]
+    before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
+    code, _, err = run(*other)
+    assert code == 2
+    assert "comparison: holds another comparison: the data differs." in err
+    assert {p: p.read_bytes() for p in place.rglob("*") if p.is_file()} == before
+    code, _, err = run(*other, "--overwrite")
+    assert code == 0
+    assert "was finished before" not in err
+    kept = {path.name for path in (place / "models").iterdir()}
+    assert kept == {"best-feature", "random", "mine"}
+    assert (place / "notes.md").read_text() == "mine"
+    # Models may come and go in one comparison.
+    code, _, err = run(*other[:3], "random", *other[4:])
+    assert code == 0
+    assert err.count("was finished before") == 1
+
+
+def test_fold_numbers_that_are_missing_are_told(files: Path, run: Cli) -> None:
+    for name in ("Fold1", "Fold3"):
+        (files / "letor" / name).mkdir(parents=True)
+        for part, source in (("train", "train"), ("vali", "test"), ("test", "test")):
+            shutil.copy(files / f"{source}.txt", files / "letor" / name / f"{part}.txt")
+    words = ["--models", "best-feature,random", "-j", 1, "--allow-overlap"]
+    code, _, err = run("compare", "letor", *words)
+    assert code == 0
+    assert err.splitlines()[0] == (
+        "rankwright: warning: letor: Fold2 is missing; there are 2 folds."
+    )

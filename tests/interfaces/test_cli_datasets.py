@@ -149,7 +149,7 @@ def test_clicks_on_ranked_lists(run: Cli, data: rw.Dataset, tmp_path: Path) -> N
         ),
         (
             ["--noise", "labels", "--level", "7"],
-            "share must be a number from 0 to 1, but is 7.0.",
+            "Invalid value for '--level': ",
         ),
         (
             ["--noise", "cascade", "--probabilities", "a,b"],
@@ -167,5 +167,6 @@ def test_mistakes_are_one_line(
     (tmp_path / "few.txt").write_text("1\n")
     code, out, err = run("simulate", "data.txt", "out.txt", *arguments)
     assert (code, out) == (2, "")
-    assert err == f"rankwright: {message.format(n=data.n_docs)}\n"
+    assert err.startswith(f"rankwright: {message.format(n=data.n_docs)}")
+    assert len(err.splitlines()) == 1
     assert not (tmp_path / "out.txt").exists()

@@ -89,12 +89,18 @@ def test_without_the_packages_for_plots_there_is_a_warning(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--models", "nix"], "there is no model 'nix' to compare. There are "),
+        (["--models", "nix"], "model must be one of linear, "),
         (["--models", "nix.toml"], "nix.toml: cannot be read: No such file or directory."),
-        (["--levels", "a"], "--levels must be numbers with commas between, but is 'a'."),
+        (
+            ["--levels", "a"],
+            "--levels must be numbers from 0 to 1 with commas between, but is 'a'.",
+        ),
         (["--metric", "nix"], "there is no metric 'nix'."),
-        (["--trials", "1"], "n_trials must be an integer of at least 2, but is 1."),
-        (["--levels", "7"], "share must be a number from 0 to 1, but is 7.0."),
+        (["--trials", "1"], "Invalid value for '--trials': "),
+        (
+            ["--levels", "7"],
+            "--levels must be numbers from 0 to 1 with commas between, but is '7'.",
+        ),
     ],
 )
 def test_mistakes_are_one_line(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -53,6 +54,7 @@ FOLDERS = {
     "compare": ["compare", "nope.txt", "-o", "OUT"],
     "noise-study": ["noise-study", "nope.txt", "-o", "OUT"],
     "reproduce": ["reproduce", "prank", "--out", "OUT"],
+    "datasets": ["datasets", "get", "rcv1", "--folder", "OUT"],
 }
 
 
@@ -66,14 +68,21 @@ def with_out(words: list[str], out: Path) -> tuple[list[str], str]:
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_read(
     words: list[str], run: Cli, tmp_path: Path
 ) -> None:
-    call, out = with_out(words, tmp_path / "no/out")
+    (tmp_path / "file").write_bytes(b"")
+    call, out = with_out(words, tmp_path / "file/out")
     code, text, err = run(*call)
     assert (code, text) == (2, "")
-    assert err == f"rankwright: {out}: cannot be written: No such file or directory.\n"
+    assert err == f"rankwright: {out}: cannot be written: Not a directory.\n"
+    _, _, err = run(*with_out(words, tmp_path / "file/a/b/out")[0])
+    assert err == f"rankwright: {tmp_path}/file: must be a folder, but is a file.\n"
     call, out = with_out(words, tmp_path / "folder")
     os.mkdir(out)
     assert run(*call)[2] == f"rankwright: {out}: cannot be written: Is a directory.\n"
-    assert os.listdir(tmp_path) == [Path(out).name]
+    # Where it can be written, the missing data is what is wrong; no folder is made for nothing.
+    code, _, err = run(*with_out(words, tmp_path / "new/folder/out")[0])
+    assert code == 2
+    assert "nope." in err
+    assert sorted(os.listdir(tmp_path)) == sorted(["file", Path(out).name])
 
 
 @pytest.mark.parametrize("words", FOLDERS.values(), ids=FOLDERS)
@@ -87,7 +96,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_read(
         assert err == f"rankwright: {tmp_path}/file: must be a folder, but is a file.\n"
     code, _, err = run(*with_out(words, Path("/proc/no"))[0])
     assert code == 2
-    assert err.startswith("rankwright: /proc/no: cannot be written: ")
+    assert re.match("rankwright: /proc/no(/rcv1)?: cannot be written: ", err)
     assert os.listdir(tmp_path) == ["file"]
 
 

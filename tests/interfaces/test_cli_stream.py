@@ -321,7 +321,8 @@ def test_a_bar_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     arguments = [data, "--stream", "--model", "slam-perceptron", "--checkpoint-every", 64]
     train_stream(
-        rw.SLAMPerceptron(), "slam-perceptron", str(data), str(tmp_path / "a.rw"),
+        rw.SLAMPerceptron(variant="averaged", random_state=0),
+        *("slam-perceptron", str(data), str(tmp_path / "a.rw")),
         checkpoint_every=64, resume=False, jobs=None,
     )  # fmt: skip
     assert "200 rounds, " in capsys.readouterr().err

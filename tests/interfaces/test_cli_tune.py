@@ -28,7 +28,8 @@ def test_the_best_parameters_are_printed_and_fitted(run: Cli, tmp_path: Path) ->
     rows = [row.split() for row in table.splitlines()]
     assert rows[0] == ["trial", "ndcg@10", "alpha"]
     assert [float(row[1]) for row in rows[1:]] == sorted(float(r[1]) for r in rows[1:])[::-1]
-    assert line == f"-p alpha={rows[1][2]}"
+    options = f"-p alpha={rows[1][2]} -p loss=listnet"
+    assert line == f"rankwright train data.txt --model linear {options} -o model.rw"
     assert err.count("trial ") == 3
     model = rw.load(tmp_path / "model.rw")
     assert f"{model.alpha:.4g}" == rows[1][2]
@@ -55,14 +56,14 @@ def test_names_of_the_line_up_bring_their_space(run: Cli, tmp_path: Path) -> Non
     ("words", "message"),
     [
         (["nothing.txt"], "nothing.txt: there is no such file."),
-        (["data.txt", "--model", "x"], "there is no model 'x'. There are "),
-        (["data.txt", "--model", "linear"], "linear needs --search: there is nothing that it"),
+        (["data.txt", "--model", "x"], "model must be one of linear, "),
+        (["data.txt", "--model", "prank"], "prank needs --search: there is nothing that it"),
         (["data.txt", "-s", "alpha"], "what to search must be NAME=LOW..HIGH"),
-        (["data.txt", "-s", "beta=1,2"], "tuned has no parameter 'beta' to search"),
+        (["data.txt", "-s", "beta=1,2"], "xendcg-linear has no parameter 'beta' to search"),
         (["data.txt", "-p", "beta=1"], "xendcg-linear has no parameter 'beta'; it has"),
         (["data.txt", "-m", "nope"], "there is no metric 'nope'."),
         (["data.txt", "--sampler", "x"], "--sampler must be random or optuna, but is 'x'."),
-        (["data.txt", "--trials", "0"], "n_trials must be a positive integer, but is 0."),
+        (["data.txt", "--trials", "0"], "Invalid value for '--trials': "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, run: Cli) -> None:

@@ -81,7 +81,7 @@ def test_a_line_up_is_read_from_toml(tmp_path: Path) -> None:
         ("[models.x]\nmodel = 'nope'", "model must be one of linear"),
         ("[models.x]\nfit = 1", "models.x may have model, params, search, family only."),
         ("[models.x]\nparams = {}", "models.x must name its model"),
-        ("[models.x]", "there is no model 'x' to compare. There are "),
+        ("[models.x]", "model must be one of linear"),
         ("[models.x]\nmodel='linear'\nparams={ loss = 'nope' }", "loss must be one of"),
         ("[models.x]\nmodel='linear'\nsearch={ a = [1] }", "x has no parameter 'a' to search;"),
         ("[models.'a/b']\nmodel='linear'", "a model's name must have letters, digits and . _ + -"),
@@ -203,8 +203,14 @@ def test_the_same_on_any_number_of_processes(
     }
     assert third.metrics_csv() == result.metrics_csv()
     events.clear()
-    compare(data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append)
+    with pytest.raises(DataError, match="out: holds another comparison: "):
+        compare(data, ["random"], random_state=1, folder=tmp_path / "out")
+    compare(
+        data, ["random"], random_state=1, folder=tmp_path / "out", callback=events.append,
+        overwrite=True,
+    )  # fmt: skip
     assert [e.kind for e in events] == ["trial", "done"]
+    assert [path.name for path in (tmp_path / "out" / "models").iterdir()] == ["random"]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -356,3 +362,21 @@ def test_callbacks_do_not_overlap(data: rw.Dataset) -> None:
         inside.release()
 
     compare(data, QUICK, n_trials=3, n_jobs=2, callback=slow)
+
+
+def test_any_model_is_refitted_to_all_queries(data: rw.Dataset) -> None:
+    from sklearn.linear_model import Ridge
+
+    ridge = Entry("ridge", Ridge(), {"alpha": Choice((1.0, 100.0))})
+    result = compare(data, [ridge, "pamir", "xendcg-trees", "random"], n_trials=2)
+    refitted = result.refit("ridge")
+    assert refitted.alpha == result.outcomes["ridge", "split"].facts["params"]["alpha"]
+    expected = Ridge(alpha=refitted.alpha).fit(data.X, data.y)
+    np.testing.assert_allclose(refitted.coef_, expected.coef_, atol=1e-6)
+    trees = result.refit("xendcg-trees")
+    assert trees.n_iter_ == result.model("xendcg-trees").n_iter_
+    assert trees.early_stopping_rounds is None
+    assert result.refit("pamir").score(data.X, data.y, data.qid) > 0.5
+    assert type(result.refit()) is type(result.chosen(result.best))
+    half = data.split((0.5, 0.5))[0]
+    assert not np.array_equal(result.refit("ridge", half).coef_, refitted.coef_)

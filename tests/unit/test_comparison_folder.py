@@ -41,6 +41,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "space": {"high": 0.8},
     "labels": {"labels": "swapped"},
 }
+OTHER = {
+    "trials": "trials (2, not 3)",
+    "seed of the draws": "random_state (0, not 1)",
+    "metric": "metric ('ndcg@10', not 'ap')",
+    "labels": "the data",
+}  # another comparison, which needs another folder
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -61,7 +67,12 @@ def test_only_what_was_done_in_the_same_way_is_kept(
         return result, events[-1]
 
     go(tmp_path / "out")
-    result, event = go(tmp_path / "out", **CHANGES[what])
+    if what in OTHER:
+        message = f"out: holds another comparison: {OTHER[what]} differs. Choose another folder"
+        with pytest.raises(DataError, match=re.escape(message)):
+            go(tmp_path / "out", **CHANGES[what])
+        assert go(tmp_path / "out")[1].kind == "kept"  # nothing was lost
+    result, event = go(tmp_path / "out", **CHANGES[what], overwrite=what in OTHER)
     assert event.kind == ("kept" if what == "nothing" else "done")
     fresh, _ = go(tmp_path / "fresh", **CHANGES[what])
     assert result.models_csv() == fresh.models_csv()
@@ -76,7 +87,7 @@ def test_a_folder_is_written_to_by_one_at_a_time(data: rw.Dataset, tmp_path: Pat
 
     compare(data, ["random"], folder=tmp_path, callback=second)
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match=r"file: must be a folder, but is a file\."):
         compare(data, ["random"], folder=tmp_path / "file")
 
 

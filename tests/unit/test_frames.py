@@ -112,7 +112,10 @@ def test_a_long_list_of_columns_is_cut() -> None:
 )
 def test_text_is_no_feature(make: Any, type_name: str) -> None:
     frame = make(columns(v=["1", "2", "3"]))
-    message = f"'v' is left out: features must be numbers, not {type_name}, or categories (categorical=, --categorical)."
+    message = (
+        f"'v' is left out: features must be numbers, not {type_name}, or categories "
+        "(categorical=, --categorical)."
+    )
     with pytest.warns(DataWarning, match=exactly(message)):
         assert rw.from_frame(frame).feature_names == ["u"]
     message = f"v: features must be numbers, but the column has type {type_name}."

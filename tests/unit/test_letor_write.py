@@ -284,10 +284,10 @@ def test_a_doc_id_that_would_not_read_back_is_refused(tmp_path: Path, doc: str) 
     assert os.listdir(tmp_path) == []
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "none" / "a.txt"
-    assert refusal(small(), path) == f"{path}: cannot be written: No such file or directory."
-    assert os.listdir(tmp_path) == []
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "of" / "these" / "a.txt"
+    write_letor(small(), path)
+    assert read_letor(path).n_docs == small().n_docs
 
 
 def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def test_entries_and_names_can_be_mixed(ds: Dataset) -> None:
         ),
         (
             lambda ds: noise_study(ds, "labels", ["nix"]),
-            "there is no model 'nix' to compare. There are",
+            "model must be one of linear, ",
         ),
         (
             lambda ds: noise_study(ds, "labels", {"a": Spy()}, levels=[2]),

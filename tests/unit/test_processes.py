@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,15 @@ def test_a_current_folder_that_is_gone_is_no_matter(
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     with start_python("import json; print(1)", {}) as process:
         assert process.communicate(timeout=60)[0].strip() == b"1"
+
+
+def test_an_interrupt_is_not_for_the_child() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print(1)"
+    with start_python(code, {}) as process:
+        assert process.communicate(timeout=60)[0].strip() == b"1"
+    assert process.returncode == 0
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
 
 
 @pytest.mark.parametrize(("flag", "expected"), [("-I", "1 1 1"), ("-Es", "1 1 0"), ("-P", "0 0 0")])

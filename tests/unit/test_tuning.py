@@ -187,8 +187,10 @@ def test_a_study_of_another_search_is_not_mixed_in(data: rw.Dataset, tmp_path: P
         assert path.read_text(encoding="utf-8") == text
     with pytest.raises(DataError, match="cannot be"):
         tune(RANKER, data, SPACE, n_trials=1, path=tmp_path)
+    tune(RANKER, data, SPACE, n_trials=1, path=tmp_path / "new" / "study.jsonl")
+    assert (tmp_path / "new" / "study.jsonl").exists()
     with pytest.raises(DataError, match="cannot be written"):
-        tune(RANKER, data, SPACE, n_trials=1, path=tmp_path / "no" / "study.jsonl")
+        tune(RANKER, data, SPACE, n_trials=1, path=tmp_path / "study.jsonl" / "no" / "a.jsonl")
 
 
 def test_without_optuna_it_is_named(data: rw.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:

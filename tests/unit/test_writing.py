@@ -279,16 +279,20 @@ def test_where_nothing_can_be_written(check: object, tmp_path: Path) -> None:
     def act(path: Path) -> None:
         write(path, b"") if check is write else check_writable(path)
 
-    with pytest.raises(DataError, match="no/a: cannot be written: No such file or directory"):
-        act(tmp_path / "no/a")
     with pytest.raises(DataError, match=": cannot be written: Is a directory"):
         act(tmp_path)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match="file/a: cannot be written: Not a directory"):
         act(tmp_path / "file/a")
+    with pytest.raises(DataError, match=r"file(/no)?: (must be a folder|cannot be written)"):
+        act(tmp_path / "file/no/a")
     with pytest.raises(DataError, match="cannot be written: "):
         act(Path("/proc/a"))
     assert os.listdir(tmp_path) == ["file"]
+    check_writable(tmp_path / "no/such/a")
+    assert os.listdir(tmp_path) == ["file"]  # folders are made when there is something to write
+    write(tmp_path / "no/such/a", b"1")
+    assert (tmp_path / "no/such/a").read_bytes() == b"1"
 
 
 def test_what_can_be_written_is_not_touched_by_looking(tmp_path: Path) -> None:
@@ -321,6 +325,10 @@ def test_looking_at_folders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="/proc/a/b: cannot be written: "):
         check_writable_folder("/proc/a/b")
     assert os.listdir(tmp_path) == ["file"]
+    check_writable(tmp_path / "no/such/a")
+    assert os.listdir(tmp_path) == ["file"]  # folders are made when there is something to write
+    write(tmp_path / "no/such/a", b"1")
+    assert (tmp_path / "no/such/a").read_bytes() == b"1"
 
 
 def test_without_permission() -> None:

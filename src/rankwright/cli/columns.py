@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+if TYPE_CHECKING:
+    from rankwright.data.columns import Columns
+
 TABLE: Any = None  # the default of commands, which get what their options say
+TRAINING: Any = object()  # the default of those that fit models
 _Names = list[str] | None
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "label": (Annotated[str, typer.Option(help="Tables: the label column.")], "label"),
@@ -46,12 +50,36 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     ),
 }
 
+_FOR_MODELS: dict[str, tuple[Any, Any]] = {
+    "missing": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="What stands for missing values in linear and online models: median "
+                "(default) or zero; error refuses them."
+            ),
+        ],
+        None,
+    ),
+    "missing_indicator": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--missing-indicator", help="A feature more for each that lacks values: 1 there."
+            ),
+        ],
+        False,
+    ),
+}
+
 
 def with_columns(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of its argument ``columns``, if it has that one."""
     parameters = inspect.signature(command).parameters
     if "columns" not in parameters:
         return command
+    trains = parameters["columns"].default is TRAINING
+    options = _OPTIONS | (_FOR_MODELS if trains else {})
     hints = get_type_hints(command, localns={"Columns": object}, include_extras=True)
     replaced = []
     for parameter in parameters.values():
@@ -62,14 +90,17 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
             inspect.Parameter(
                 name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind
             )
-            for name, (kind, default) in _OPTIONS.items()
+            for name, (kind, default) in options.items()
         ]
 
     @wraps(command)
     def run(**given: Any) -> None:
         from rankwright.data.columns import Columns
+        from rankwright.data.missing import MISSING
 
-        chosen = {name: given.pop(name) for name in _OPTIONS}
+        chosen = {name: given.pop(name) for name in options}
+        if (missing := chosen.get("missing")) not in (None, *MISSING):
+            raise ValueError(f"--missing must be one of {', '.join(MISSING)}, but is {missing!r}.")
         for name in ("features", "ignore", "categorical"):
             texts = chosen[name]
             chosen[name] = None if texts is None else _split(texts)
@@ -81,6 +112,19 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {p.name: p.annotation for p in replaced}
     del run.__wrapped__  # typer would look there
     return run
+
+
+def column_words(columns: Columns, *, trains: bool = False) -> list[str]:
+    """Return the options that say the same, for another command."""
+    words = []
+    for name, (_, default) in (_OPTIONS | (_FOR_MODELS if trains else {})).items():
+        value, option = getattr(columns, name), f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value not in (default, ()):
+            for text in [value] if isinstance(value, str) else value:
+                words += [option, text]
+    return words
 
 
 def _split(texts: list[str]) -> list[str]:

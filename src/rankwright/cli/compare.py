@@ -9,26 +9,31 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.columns import TABLE
+from rankwright.cli.columns import TRAINING
 from rankwright.cli.evaluate import Metrics
+from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
+from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     AllowOverlap,
     Json,
     Processes,
     SpreadsheetSafe,
     doing,
+    fill_missing,
     plain_warnings,
     print_table,
     read_dataset,
     read_entries,
+    with_missing,
 )
 from rankwright.progress import Bar, display
 
@@ -52,11 +57,18 @@ Models = Annotated[
 Test = Annotated[str | None, typer.Option(help="Test queries; cut from DATA by default.")]
 Valid = Annotated[str | None, typer.Option(help="Validation queries; cut from DATA by default.")]
 Folds = Annotated[
-    int | None, typer.Option(help="Cut DATA into this many folds; each is tested on once.")
+    int | None, typer.Option(min=3, help="Cut DATA into this many folds; each is tested on once.")
 ]
 Noises = Annotated[
     list[Noise] | None,
     typer.Option(help="Also study how the models behave with this noise; may be repeated."),
+]
+Refit = Annotated[
+    str | None,
+    typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the results that are in the folder.")
 ]
 
 
@@ -68,13 +80,17 @@ def compare(
     models: Models = None,
     metric: Metrics = None,
     noise: Noises = None,
-    trials: Annotated[int, typer.Option(help="Parameters to try for each model and fold.")] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of splits, searches and tests.")] = 0,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Parameters to try for each model and fold.")
+    ] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")] = 0,
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
     ] = "comparison",
+    refit: Refit = None,
+    overwrite: Overwrite = False,
     allow_overlap: AllowOverlap = False,
-    columns: Columns = TABLE,
+    columns: Columns = TRAINING,
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -85,41 +101,70 @@ def compare(
     Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
     """
     from rankwright.comparison.compare import compare as run
-    from rankwright.data.writing import check_writable_folder
     from rankwright.evaluation.measure import DEFAULT_METRICS
-    from rankwright.metrics import parse
 
     if as_json and as_csv:
         raise ValueError("--json and --csv exclude each other.")
     metrics = metric or list(DEFAULT_METRICS)
-    for name in metrics:
-        parse(name)  # before the long reading
-    check_writable_folder(out)
+    _check_before(metrics, out, overwrite, refit)
     entries = read_entries(models)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
-    parts = _read_folds(data, test, valid, folds, seed, reader)
-    with plain_warnings(), _show_models(entries, parts, trials) as callback:
-        result = run(
-            parts,
-            entries,
-            metrics=metrics,
-            n_trials=trials,
-            random_state=seed,
-            n_jobs=jobs,
-            folder=out,
-            allow_overlap=allow_overlap,
-            callback=callback,
-        )
-    for what in noise or []:
-        _study_noise(result, entries, what, out, seed, jobs)
+    with plain_warnings():
+        parts = _read_folds(data, test, valid, folds, seed, reader)
+    parts = _with_missing(parts, data, columns, entries)
+    with resumable("--overwrite"):
+        with plain_warnings(), _show_models(entries, parts, trials) as callback:
+            result = run(
+                parts,
+                entries,
+                metrics=metrics,
+                n_trials=trials,
+                random_state=seed,
+                n_jobs=jobs,
+                folder=out,
+                overwrite=overwrite,
+                allow_overlap=allow_overlap,
+                callback=callback,
+            )
+        for what in noise or []:
+            _study_noise(result, entries, what, out, seed, jobs)
+        steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
+        files = _write_all(result, steps, out, spreadsheet_safe, refit)
+    _print_result(result, as_json, as_csv)
+    typer.echo(f"{out}: {files}", err=True)
+    print_steps(result, steps, refitted=refit is not None)
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _check_before(metrics: list[str], out: str, overwrite: bool, refit: str | None) -> None:
+    """Raise now what would be wrong after the long reading."""
+    from rankwright.comparison.place import check_comparison_folder
+    from rankwright.data.files import STANDARD
+    from rankwright.metrics import parse
+    from rankwright.persistence import check_model_path
+
+    for name in metrics:
+        parse(name)
+    check_comparison_folder(out, overwrite=overwrite)
+    if refit == STANDARD:
+        raise ValueError("--refit must be a file: the table is on standard output.")
+    if refit is not None:
+        check_model_path(refit)
+
+
+def _write_all(
+    result: Comparison, steps: list[str], out: str, spreadsheet_safe: bool, refit: str | None
+) -> str:
+    """Write tables, the report and the fitted model; return what is in the folder, in words."""
     result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
+    result.card["next"] = steps
     with doing("Writing tables"):
         result.write(out, spreadsheet_safe=spreadsheet_safe)
     report = _write_report(result, Path(out) / _REPORT)
-    _print_result(result, as_json, as_csv)
-    typer.echo(f"{out}: models, tables{' and ' + _REPORT if report else ''}", err=True)
-    if result.failures:
-        raise typer.Exit(1)
+    if refit is not None:
+        write_refitted(result, refit)
+    return f"models, tables{' and ' + _REPORT if report else ''}"
 
 
 def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:
@@ -161,6 +206,19 @@ def _study_noise(
 
 def _read_with_ids(path: Any, *, columns: Columns, jobs: int | None, **letor: Any) -> Any:
     return read_dataset(str(path), columns=columns, jobs=jobs, doc_ids=True, **letor)
+
+
+def _with_missing(
+    parts: list[Fold], data: str, columns: Columns, entries: list[Entry]
+) -> list[Fold]:
+    """Tell models what stands for missing values; all parts have what the training queries have."""
+    models = [entry.estimator for entry in entries]
+    fill_missing(columns, *models)
+    trains = [with_missing(parts[0].train, data, columns, *models)]
+    if not columns.missing_indicator:
+        return parts
+    trains += [fold.train.with_indicators() for fold in parts[1:]]
+    return [replace(fold, train=train) for fold, train in zip(parts, trains, strict=True)]
 
 
 def _read_folds(
@@ -238,7 +296,11 @@ def print_leaderboard(result: Comparison) -> None:
         )
     failed = sorted({failure.model for failure in result.failures})
     rows += [[name, "failed", *[""] * (len(columns) - 2)] for name in failed]
-    print_table(*_fitting(columns, rows, [*reversed(others), "size", "µs/doc"]))
+    least_wanted = ["µs/doc", "train s", "size", "features", *reversed(others)]
+    shown, rows = _fitting(columns, rows, least_wanted)
+    print_table(shown, rows)
+    if hidden := [name for name in least_wanted if name not in shown]:
+        typer.echo(f"Not shown, for want of room: {', '.join(hidden)}.", err=True)
 
 
 def _fitting(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import Json, print_table
 from rankwright.progress import Bar, display
 
@@ -75,9 +76,11 @@ def get(
     """Download, check and unpack a data set; an interrupted download resumes."""
     from rankwright.data.benchmarks import find_benchmark
     from rankwright.data.download import fetch
+    from rankwright.data.writing import check_writable_folder
 
     benchmark = find_benchmark(name)
-    with _download_bars() as progress:
+    check_writable_folder(benchmark.folder(folder or context.obj))
+    with resumable(), _download_bars() as progress:
         place = fetch(
             benchmark, folder or context.obj, accept_terms=accept_terms, progress=progress
         )

@@ -48,7 +48,7 @@ def evaluate(
         str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
     ] = None,
     columns: Columns = TABLE,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.columns import TABLE
+from rankwright.cli.columns import TRAINING
 from rankwright.cli.simulate import Noise
+from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     DataFile,
     Json,
     Processes,
+    fill_missing,
     plain_warnings,
     print_table,
     read_dataset,
     read_entries,
+    with_missing,
 )
 from rankwright.progress import display
 
@@ -43,13 +46,13 @@ def noise_study(
     levels: Annotated[
         str | None, typer.Option(help="Levels with commas; by default those of the noise.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="Splits and corruptions, at least 2.")] = 5,
+    trials: Annotated[int, typer.Option(min=2, help="Splits and corruptions.")] = 5,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to measure.")] = "ndcg@5",
-    seed: Annotated[int, typer.Option(help="Seed of splits and corruptions.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of splits and corruptions.")] = 0,
     out: Annotated[
         str, typer.Option("--out", "-o", help="Folder for tables and the plot.")
     ] = "noise-study",
-    columns: Columns = TABLE,
+    columns: Columns = TRAINING,
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
@@ -65,22 +68,26 @@ def noise_study(
     entries = read_entries(models or [",".join(DEFAULT_MODELS)])
     swept = None if levels is None else _levels(levels)
     check_writable_folder(out)
+    models_in_it = [entry.estimator for entry in entries]
+    fill_missing(columns, *models_in_it)
     dataset = read_dataset(data, columns=columns, jobs=jobs)
+    dataset = with_missing(dataset, data, columns, *models_in_it)
     folder = Path(out)
     make_folder(folder)
-    study = study_noise(
-        dataset,
-        noise,
-        entries,
-        folder / "fits",
-        levels=swept,
-        n_trials=trials,
-        metric=metric,
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    write_text(folder / f"{noise.value}.csv", study.to_csv())
-    files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
+    with resumable():
+        study = study_noise(
+            dataset,
+            noise,
+            entries,
+            folder / "fits",
+            levels=swept,
+            n_trials=trials,
+            metric=metric,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        write_text(folder / f"{noise.value}.csv", study.to_csv())
+        files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
     if as_json:
         typer.echo(json.dumps(study.to_dict(), indent=2))
     else:
@@ -107,11 +114,14 @@ def study_noise(
 
 def _levels(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
+        found = []
+    if not found or not all(0 <= level <= 1 for level in found):
         raise ValueError(
-            f"--levels must be numbers with commas between, but is {text!r}."
-        ) from None
+            f"--levels must be numbers from 0 to 1 with commas between, but is {text!r}."
+        )
+    return found
 
 
 def draw_study(study: NoiseStudy, path: Path) -> list[str]:

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.columns import TABLE
+from rankwright.cli.columns import TRAINING
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
     Json,
     Params,
     doing,
+    fill_missing,
     print_table,
     read_dataset,
     read_like_data,
+    with_missing,
 )
 from rankwright.cli.train import parse_params
-from rankwright.models import make_model
+from rankwright.models import make_model, model_class
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
@@ -39,7 +41,7 @@ def path(
     metric: Annotated[str, typer.Option(help="What to measure.")] = "ndcg@10",
     n_alphas: Annotated[int, typer.Option(help="Number of penalty weights.")] = 20,
     param: Params = None,
-    columns: Columns = TABLE,
+    columns: Columns = TRAINING,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
@@ -48,10 +50,11 @@ def path(
     from rankwright.data.writing import check_writable
     from rankwright.metrics import parse
 
-    given = {"standardize": True, "n_jobs": jobs} | parse_params(param or [])
-    ranker = make_model(model, penalty=penalty, **given)
-    if not ranker.has_path:
+    given = {"n_jobs": jobs} | parse_params(param or [])
+    if not model_class(model).has_path:
         raise ValueError(f"path needs a model with a path of penalties, not {model}.")
+    ranker = make_model(model, penalty=penalty, **given)
+    fill_missing(columns, ranker)
     ranker.check_params()
     quality = parse(metric)
     if out is not None and suffix(out) not in (".svg", ".png", ".html"):
@@ -61,6 +64,7 @@ def path(
     if n_alphas < 1:
         raise ValueError(f"--n-alphas must be a positive integer, but is {n_alphas}.")
     train: Any = read_dataset(data, columns=columns, jobs=jobs)
+    train = ranker.encoded(with_missing(train, data, columns, ranker))
     if valid is None:
         train, held_out = train.split((0.7, 0.3))
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import Json, print_table
 from rankwright.progress import display
 
@@ -56,7 +57,8 @@ def reproduce(
     experiments = chosen(paper, only)
     cache = None if out is None else out / "cache"
     found: list[Finished] = []
-    with _show_steps() as tell:
+    kept = contextlib.nullcontext() if out is None else resumable()
+    with kept, _show_steps() as tell:
         context = Context(scale=scale.value, data=data, cache=cache, tell=tell)
         found.extend(run(experiments, context, out))
     if as_json:

@@ -36,7 +36,9 @@ class Output(StrEnum):
 Level = Annotated[
     float | None,
     typer.Option(
-        help="Share of documents (labels, augment), or probability of a click on label 0."
+        min=0.0,
+        max=1.0,
+        help="Share of documents (labels, augment), or probability of a click on label 0.",
     ),
 ]
 Probabilities = Annotated[
@@ -71,7 +73,7 @@ def simulate(
     log: Annotated[
         str | None, typer.Option(help="Clicks: also write everything that was shown (.tsv).")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
     columns: Columns = TABLE,
     jobs: Jobs = None,
 ) -> None:

@@ -24,6 +24,10 @@ DataFile = Annotated[
         "is standard input."
     ),
 ]
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA...", help="A file as for info; several are read as one."),
+]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", help="NAME=VALUE: a parameter of the model; repeatable."),
@@ -44,9 +48,27 @@ OutFormat = Annotated[
     str | None,
     typer.Option("--out-format", help="What to write, if the name of the file does not tell."),
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
+
+
+def _checked_jobs(jobs: int | None) -> int | None:
+    from rankwright.threads import n_threads
+
+    try:
+        n_threads(jobs)
+    except (ValueError, TypeError) as error:
+        raise ValueError(str(error).replace("n_jobs", "--jobs")) from None
+    return jobs
+
+
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", callback=_checked_jobs, help="Threads; all cores by default."),
+]
 Processes = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")
+    int | None,
+    typer.Option(
+        "--jobs", "-j", callback=_checked_jobs, help="Processes; one per core by default."
+    ),
 ]
 
 
@@ -81,9 +103,7 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def read_dataset(
-    path: str, *, columns: Columns, jobs: int | None, allow_nan: bool = True, **letor: Any
-) -> Dataset:
+def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any) -> Dataset:
     """Read a file of any format, passing on the options that its format has."""
     from rankwright.data.formats import LETOR, TABLES, format_of
     from rankwright.data.frames import read_columns
@@ -95,11 +115,43 @@ def read_dataset(
         if getattr(columns, name) and kind == LETOR:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for tables, but {path} is LETOR text.")
+    allow_nan = columns.missing != "error"
     with doing(f"Reading {path}"):
         if kind not in TABLES:
             return read(path, format=kind, n_jobs=jobs, allow_nan=allow_nan, **letor)
         with telling_trec(path):
             return read_columns(path, columns, allow_nan=allow_nan)
+
+
+def fill_missing(columns: Columns, *models: Any) -> None:
+    """Tell models what stands for missing values, if that was said."""
+    for model in models:
+        if columns.missing is not None and "missing" in model.get_params(deep=False):
+            model.set_params(missing=columns.missing)
+
+
+def with_missing(dataset: Dataset, path: str, columns: Columns, *models: Any) -> Dataset:
+    """Say what stands for missing values, and add features that tell of them, if wanted."""
+    from rankwright.data.feature_names import feature_name
+    from rankwright.data.missing import count_missing
+
+    counts = count_missing(dataset.X)
+    lacking = sorted(counts.nonzero()[0].tolist(), key=lambda j: -counts[j])
+    fillers = [model for model in models if "missing" in model.get_params(deep=False)]
+    if lacking and fillers:
+        shares = [
+            f"{feature_name(dataset.feature_names, j)} {counts[j] / dataset.n_docs:.1%}"
+            for j in lacking[:5]
+        ]
+        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+        what = {"zero": "0 counts", "median": "their medians count"}
+        values = sorted({what[model.missing] for model in fillers if model.missing in what})
+        typer.echo(
+            f"{path}: {', '.join(shares)}{more} missing: {' or '.join(values)} in linear and "
+            "online models (--missing).",
+            err=True,
+        )
+    return dataset.with_indicators() if columns.missing_indicator else dataset
 
 
 def read_like_model(
@@ -122,6 +174,21 @@ def read_like_data(
     reader = partial(read_dataset, columns=columns, jobs=jobs)
     with doing("Finding features"):
         return read_like(data, data_path, path, reader)
+
+
+def read_joined(
+    paths: list[str], *, columns: Columns, jobs: int | None, allow_overlap: bool = False
+) -> Dataset:
+    """Read files with the same features as one; a query in two of them is used once, if at all."""
+    from rankwright.data.joining import join_datasets
+
+    first = read_dataset(paths[0], columns=columns, jobs=jobs)
+    parts = {paths[0]: first}
+    for path in paths[1:]:
+        if path in parts:
+            raise ValueError(f"{path} is named twice.")
+        parts[path] = read_like_data(path, paths[0], first, columns=columns, jobs=jobs)
+    return join_datasets(parts, repeated="first" if allow_overlap else "error")
 
 
 def read_entries(models: list[str] | None) -> list[Entry]:

@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.columns import TABLE
+from rankwright.cli.columns import TRAINING
 from rankwright.cli.progress import Interrupt, fit_progress, interruptible
 from rankwright.cli.terminal import (
     AllowOverlap,
-    DataFile,
+    DataFiles,
     Jobs,
     Json,
     Params,
     doing,
+    fill_missing,
     print_table,
-    read_dataset,
+    read_joined,
     read_like_data,
+    with_missing,
 )
-from rankwright.models import MODELS, make_model
+from rankwright.models import NAMES, make_model, model_class
 
 if TYPE_CHECKING:
+    from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
-Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")]
+Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(NAMES)}.")]
 LossName = Annotated[str | None, typer.Option(help="xendcg, listnet, domination, slam, ...")]
 Penalty = Annotated[
     str | None, typer.Option(help="Penalty on the weights: l1, l2, elasticnet or none.")
@@ -58,7 +61,7 @@ Resume = Annotated[
 
 
 def train(
-    data: DataFile,
+    data: DataFiles,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write (*.rw).")],
     model: Model = "linear",
     loss: LossName = None,
@@ -72,22 +75,17 @@ def train(
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
     allow_overlap: AllowOverlap = False,
-    columns: Columns = TABLE,
+    columns: Columns = TRAINING,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
     """Train a ranker and write it to a file."""
-    from rankwright.evaluation.overlap import check_apart
     from rankwright.persistence import check_model_path, save
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
-    if alpha not in (None, "auto"):
-        options["alpha"] = _parse_alpha(alpha)
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if penalty == "none":
-        given["penalty"] = None
-    given |= parse_params(param or [])
-    ranker = make_model(model, **_defaults(model, valid is not None) | given)
+    given = _given(options, alpha) | parse_params(param or [])
+    ranker = make_model(model, **_defaults(model, valid is not None, stream) | given)
+    fill_missing(columns, ranker)
     if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
     if jobs is not None and "n_jobs" in ranker.get_params():
@@ -99,17 +97,14 @@ def train(
         from rankwright.cli.train_stream import train_stream
 
         places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
-        ranker = train_stream(ranker, model, data, out, **places, jobs=jobs)
+        if len(data) > 1:
+            raise ValueError(f"--stream learns from one file, but there are {len(data)}.")
+        ranker = train_stream(ranker, model, data[0], out, **places, jobs=jobs)
         tell_model(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    dataset = read_dataset(data, columns=columns, jobs=jobs)
-    others = {}
-    if valid is not None:
-        others["valid"] = read_like_data(valid, data, dataset, columns=columns, jobs=jobs)
-        if not allow_overlap:
-            check_apart(dataset, others["valid"], f"the queries of {data} and {valid}")
+    dataset, others = _read_parts(ranker, data, valid, columns, jobs, allow_overlap)
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)
@@ -118,6 +113,48 @@ def train(
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
         raise typer.Exit(interrupt.exit_code)
+
+
+def _given(options: dict[str, Any], alpha: str | None) -> dict[str, Any]:
+    """Return the options that were given, as parameters."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if alpha not in (None, "auto"):
+        given["alpha"] = _parse_alpha(alpha)
+    penalty = given.get("penalty")
+    if penalty == "none":
+        given["penalty"] = None
+    elif penalty not in (None, "l1", "l2", "elasticnet"):
+        raise ValueError(f"--penalty must be l1, l2, elasticnet or none, but is {penalty!r}.")
+    return given
+
+
+def _read_parts(
+    ranker: Any,
+    data: list[str],
+    valid: str | None,
+    columns: Columns,
+    jobs: int | None,
+    allow_overlap: bool,
+) -> tuple[Dataset, dict[str, Dataset]]:
+    """Read what is learned from, and the validation queries if there are any to stop by."""
+    from rankwright.evaluation.overlap import check_apart
+
+    dataset = read_joined(data, columns=columns, jobs=jobs, allow_overlap=allow_overlap)
+    dataset = with_missing(dataset, data[0], columns, ranker)
+    if valid is not None:
+        others = read_like_data(valid, data[0], dataset, columns=columns, jobs=jobs)
+        if not allow_overlap:
+            check_apart(dataset, others, f"the queries of {', '.join(data)} and {valid}")
+        return dataset, {"valid": others}
+    if ranker.get_params().get("early_stopping_rounds") is None:
+        return dataset, {}
+    rest, aside = dataset.split((0.8, 0.2))
+    typer.echo(
+        f"{aside.n_queries} of {dataset.n_queries} queries are put aside to stop by; --valid names "
+        "others.",
+        err=True,
+    )
+    return rest, {"valid": aside}
 
 
 def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
@@ -139,12 +176,14 @@ def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
             print_table(["strongest feature", "weight"], rows, err=err)
 
 
-def _defaults(model: str, validated: bool) -> dict[str, Any]:
-    """Return parameters where the command line differs from the class."""
-    if model in ("linear", "domination-rank"):
-        return {"standardize": True}  # files have features of any scale
+def _defaults(model: str, validated: bool, stream: bool) -> dict[str, Any]:
+    """Return parameters that depend on how a model is trained."""
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
+    if stream:  # one pass in the order of the file, unless more are asked for
+        once = {"n_epochs": 1, "shuffle": False}
+        known = model_class(model)().get_params()
+        return {name: value for name, value in once.items() if name in known}
     return {}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from rankwright.cli.meter import meter
+from rankwright.cli.stopping import resumable
 from rankwright.data.files import STANDARD
 
 
@@ -25,11 +26,13 @@ def train_stream(
 ) -> Any:
     """Train from a stream, write the model and return it; ``name`` is the model's name here."""
     from rankwright.persistence import save
-    from rankwright.streaming import EVERY, fit_stream
+    from rankwright.streaming import EVERY, fit_stream, is_device
 
     _check_options(ranker, name, data, out, checkpoint_every, resume)
     every = EVERY if checkpoint_every is None else checkpoint_every
-    with meter() as shown, _said():
+    is_kept = every and not any(place == STANDARD or is_device(place) for place in (data, out))
+    kept = resumable(more=("--resume",)) if is_kept else contextlib.nullcontext()
+    with kept, meter() as shown, _said():
         fitted = fit_stream(
             ranker,
             data,

@@ -5,35 +5,36 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.columns import TABLE
+from rankwright.cli.columns import TRAINING
+from rankwright.cli.next_steps import train_command
+from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     DataFile,
     Json,
     Params,
     Processes,
+    fill_missing,
     plain_warnings,
     print_table,
     read_dataset,
+    with_missing,
 )
 from rankwright.cli.train import parse_params
-from rankwright.models import MODELS, make_model
+from rankwright.models import NAMES
 from rankwright.progress import display
-from rankwright.suggestions import meant
 
 if TYPE_CHECKING:
-    from rankwright.comparison.entries import Entry
     from rankwright.comparison.space import Space
     from rankwright.comparison.tune import Study, Trial
     from rankwright.data.columns import Columns
 
 
-Searched = Annotated[
-    str, typer.Option(help=f"A name of compare's line-up, or one of {', '.join(MODELS)}.")
-]
+Searched = Annotated[str, typer.Option(help=f"What to search: {', '.join(NAMES)}.")]
 Search = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,18 +61,19 @@ def tune(
     model: Searched = "xendcg-linear",
     search: Search = None,
     param: Params = None,
-    trials: Annotated[int, typer.Option(help="Total number of trials.")] = 20,
-    folds: Annotated[int, typer.Option(help="Folds, by query.")] = 3,
+    trials: Annotated[int, typer.Option(min=1, help="Total number of trials.")] = 20,
+    folds: Annotated[int, typer.Option(min=2, help="Folds, by query.")] = 3,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to optimise.")] = "ndcg@10",
     sampler: Sampler = "random",
-    seed: Annotated[int, typer.Option(help="Seed of folds and draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
     out: Out = None,
-    columns: Columns = TABLE,
+    columns: Columns = TRAINING,
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
     """Search the parameters of a model by query folds."""
+    from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
     from rankwright.data.writing import check_writable
@@ -79,16 +81,21 @@ def tune(
     from rankwright.persistence import check_model_path, save
 
     parse(metric)
-    entry = _entry_of(model, parse_params(param or []))
+    entry = entry_of(model, parse_params(param or []))
     space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
     if not space:
         raise ValueError(f"{model} needs --search: there is nothing that it searches by itself.")
+    entry = replace(entry, space=space)
+    fill_missing(columns, entry.estimator)
+    entry.estimator.check_params()
     if study is not None:
         check_writable(study)
     if out is not None:
         check_model_path(out)
     dataset = read_dataset(data, columns=columns, jobs=jobs)
-    with plain_warnings(), _show_trials(trials, metric, list(space)) as show:
+    dataset = with_missing(dataset, data, columns, entry.estimator)
+    kept = contextlib.nullcontext() if study is None else resumable()
+    with kept, plain_warnings(), _show_trials(trials, metric, list(space)) as show:
         result = run(
             entry.estimator,
             dataset,
@@ -106,15 +113,17 @@ def tune(
         fitted = result.fit_best(dataset)
         save(fitted, out)
         typer.echo(f"{out}: {type(fitted).__name__}, fitted to {data}", err=True)
-    _print_trials(result, as_json, err=out == "-")
+    target = out or f"{model}.rw"
+    command = train_command(result.best_estimator, model, [data], target, columns=columns)
+    _print_trials(result, command, as_json, err=out == "-")
 
 
-def _print_trials(result: Study, as_json: bool, err: bool) -> None:
+def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
     from rankwright.metrics import parse
 
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), indent=2), err=err)
+        typer.echo(json.dumps({**result.to_dict(), "command": command}, indent=2), err=err)
         return
     shown = sorted(
         (t for t in result.trials if not t.error),
@@ -126,30 +135,11 @@ def _print_trials(result: Study, as_json: bool, err: bool) -> None:
     ]
     best = result.best.params
     print_table(["trial", result.metric, *best], rows, err=err)
-    chosen = " ".join(f"-p {name}={_parameter_text(value)}" for name, value in best.items())
-    typer.echo(f"\n{chosen}", err=err)
+    typer.echo(f"\n{command or _best_text(best)}", err=err)
 
 
-def _entry_of(name: str, params: dict[str, Any]) -> Entry:
-    """Return an entry of the line-up, or of a model that is not in it."""
-    from rankwright.comparison.entries import Entry, known_names, lineup
-
-    if name not in known_names():
-        if name not in MODELS:
-            known = dict.fromkeys([*known_names(), *MODELS])
-            raise ValueError(
-                f"there is no model {name!r}. There are {', '.join(known)}.{meant(name, known)}"
-            )
-        return Entry(name, make_model(name, **params))
-    (entry,) = lineup([name])
-    known = entry.estimator.get_params()
-    for key in params:
-        if key not in known:
-            raise ValueError(
-                f"{name} has no parameter {key!r}; it has {', '.join(known)}.{meant(key, known)}"
-            )
-    entry.estimator.set_params(**params)
-    return entry
+def _best_text(params: dict[str, Any]) -> str:
+    return " ".join(f"-p {name}={_parameter_text(value)}" for name, value in params.items())
 
 
 def _sampler(name: str) -> Any:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import shutil
-import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +18,14 @@ import numpy as np
 from rankwright.comparison.entries import Entry, check_entry_names, lineup
 from rankwright.comparison.executors import executor_for, run_all
 from rankwright.comparison.keys import key
+from rankwright.comparison.place import comparison_folder
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.comparison.store import read_result, write_result
 from rankwright.comparison.trial import Event, Outcome, run_search
 from rankwright.comparison.workers import reason
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
-from rankwright.data.lock import Lock
 from rankwright.data.validation import check_count
-from rankwright.data.writing import make_folder, remove_leftovers
 from rankwright.evaluation.folds import Fold, split
 from rankwright.evaluation.measure import DEFAULT_METRICS
 from rankwright.evaluation.overlap import check_overlap
@@ -54,6 +51,7 @@ def compare(
     n_jobs: int | None = 1,
     executor: Executor | None = None,
     folder: PathLike | None = None,
+    overwrite: bool = False,
     allow_overlap: bool = False,
     callback: Callable[[Event], None] | None = None,
 ) -> Comparison:
@@ -82,7 +80,11 @@ def compare(
         starts a process where it runs. On several machines it needs a ``folder`` that all share.
     folder : str or path-like, optional
         Where to keep what is finished. Called again with the same folder, models and data, only
-        what is missing is done.
+        what is missing is done. A folder that holds another comparison, or anything else, is an
+        error.
+    overwrite : bool, default False
+        Whether to remove the results that are in the folder, of whatever comparison, and to use a
+        folder that holds other things; those stay, unless they have the name of a result.
     allow_overlap : bool, default False
         Whether the parts of a fold may have queries in common, by their ids or by their documents.
     callback : callable, optional
@@ -117,7 +119,13 @@ def compare(
     _check_metrics(names, folds)
     if not allow_overlap:
         check_overlap(folds)
-    with _place(folder) as place:
+    about = {
+        "data": {fold.name: fold.fingerprint for fold in folds},
+        "metric": names[0],
+        "trials": n_trials,
+        "random_state": random_state,
+    }
+    with comparison_folder(folder, about, overwrite=overwrite) as place:
         jobs = [
             _fold_job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
             for entry in entries
@@ -186,21 +194,6 @@ def _check_metrics(names: list[str], folds: list[Fold]) -> None:
                         f"{metric} is defined on none of the {name} queries of {fold.name}: there "
                         "must be one with a relevant document."
                     )
-
-
-@contextlib.contextmanager
-def _place(folder: PathLike | None) -> Iterator[Path]:
-    """Make the folder, and keep others from writing to it."""
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="rankwright-") as temporary:
-            yield Path(temporary)
-        return
-    place = Path(folder)
-    make_folder(place / "models")
-    with Lock(place / ".lock", "this folder", place):
-        for models in (place / "models").iterdir():
-            remove_leftovers(models)
-        yield place
 
 
 # ---- a model and a fold ----

@@ -13,12 +13,11 @@ from rankwright.comparison.keys import described
 from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
-from rankwright.models import make_model
+from rankwright.models import base_name, family, make_model
 from rankwright.suggestions import meant
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _KEYS = ("model", "params", "search", "family")
-_ALPHA = Range(1e-5, 1.0, log=True)
 
 
 @dataclass(frozen=True)
@@ -65,99 +64,63 @@ class Entry:
         return f"{described(self.estimator)} {described([*self.space.items()])}"
 
 
-_ONLINE = {
-    "standardize": True,
-    "variant": "averaged",
-    "n_epochs": 5,
-    "shuffle": True,
-    "random_state": 0,
-}
-_BOOSTED = {"n_estimators": 300, "early_stopping_rounds": 30, "num_leaves": 15}
-_TREES = {
+_TREES: Space = {
     "learning_rate": Range(0.02, 0.2, log=True),
     "num_leaves": Range(4, 63, log=True, integer=True),
     "min_child_samples": Range(5, 100, log=True, integer=True),
     "colsample": Range(0.5, 1.0),
 }
-# name: family, model, parameters, what is searched
-_LINEUP: dict[str, tuple[str, str, dict[str, Any], Space]] = {
-    "domination-rank-l1": (
-        "linear",
-        "domination-rank",
-        {"penalty": "l1", "standardize": True, "alpha": 3e-2, "tol": 1e-3},
-        {"alpha": Range(3e-3, 3.0, log=True)},
-    ),
-    "slam-linear": (
-        "linear",
-        "linear",
-        {"loss": "slam", "standardize": True, "alpha": 1e-2},
-        {"alpha": _ALPHA},
-    ),
-    "xendcg-linear": (
-        "linear",
-        "linear",
-        {"loss": "xendcg", "standardize": True, "alpha": 1e-2},
-        {"alpha": _ALPHA},
-    ),
-    "domination-rank": (
-        "linear",
-        "domination-rank",
-        {"standardize": True, "alpha": 1e-2},
-        {"alpha": _ALPHA},
-    ),
-    "slam-perceptron": (
-        "online",
-        "slam-perceptron",
-        _ONLINE,
-        {
-            "n_epochs": Range(1, 30, log=True, integer=True),
-            "variant": Choice(("averaged", "voted")),
-            "metric": Choice(("ndcg", "ndcg@10")),
-        },
-    ),
-    "pamir": (
-        "online",
-        "pamir",
-        {"standardize": True, "variant": "averaged", "C": 1e-3},
-        {"C": Range(1e-5, 1.0, log=True), "n_epochs": Range(1, 10, log=True, integer=True)},
-    ),
-    "xendcg-trees": ("trees", "boosted", {"loss": "xendcg", **_BOOSTED}, _TREES),
-    "lambdarank-trees": ("trees", "boosted", {"loss": "lambdarank", **_BOOSTED}, _TREES),
-    "listnet-trees": ("trees", "boosted", {"loss": "listnet", **_BOOSTED}, _TREES),
-    "best-feature": ("baseline", "best-feature", {}, {}),
-    "random": ("baseline", "random", {}, {}),
+# What is searched by default, by name; a variant searches what its model does.
+_SEARCHED: dict[str, Space] = {
+    "linear": {"alpha": Range(1e-5, 1.0, log=True)},
+    "domination-rank": {"alpha": Range(1e-5, 1.0, log=True)},
+    "domination-rank-l1": {"alpha": Range(3e-3, 3.0, log=True)},
+    "slam-perceptron": {
+        "n_epochs": Range(1, 30, log=True, integer=True),
+        "variant": Choice(("averaged", "voted")),
+        "metric": Choice(("ndcg", "ndcg@10")),
+    },
+    "pamir": {"C": Range(1e-5, 1.0, log=True), "n_epochs": Range(1, 10, log=True, integer=True)},
+    "boosted": _TREES,
 }
-_ON_REQUEST = {"domination-rank"}  # known by name, but not part of the default line-up
+_LINEUP = (
+    "domination-rank-l1",
+    "slam-linear",
+    "xendcg-linear",
+    "slam-perceptron",
+    "pamir",
+    "xendcg-trees",
+    "lambdarank-trees",
+    "listnet-trees",
+    "best-feature",
+    "random",
+)
+
+
+def entry_of(name: str, params: Mapping[str, Any] | None = None) -> Entry:
+    """Return a model by its name on the command line, with these parameters, as an entry."""
+    estimator = make_model(name, **params or {})
+    space = _SEARCHED.get(name, _SEARCHED.get(base_name(name), {}))
+    return Entry(name, estimator, space, family(name))
 
 
 def lineup(names: Iterable[str] | None = None) -> list[Entry]:
-    """Return entries by name; the default line-up without names.
+    """Return entries by their names on the command line; the default line-up without names.
 
     Examples
     --------
     >>> [entry.name for entry in lineup(["xendcg-linear", "random"])]
     ['xendcg-linear', 'random']
     """
-    wanted = [n for n in _LINEUP if n not in _ON_REQUEST] if names is None else list(names)
-    entries = []
-    for name in wanted:
-        if name not in _LINEUP:
-            known = ", ".join(_LINEUP)
-            raise ValueError(
-                f"there is no model {name!r} to compare. There are {known}.{meant(name, _LINEUP)}"
-            )
-        family, model, params, space = _LINEUP[name]
-        estimator = make_model(model, **params)
-        entries.append(Entry(name, estimator, space, family))
-    return check_entry_names(entries)
+    return check_entry_names([entry_of(name) for name in (_LINEUP if names is None else names)])
 
 
 def read_lineup(path: PathLike) -> list[Entry]:
     """Read a line-up from a TOML file.
 
     Each table below ``models`` is an entry. It may name a ``model`` of the command line with its
-    ``params``, what to ``search`` and ``family``; without ``model`` it is one of the
-    default line-up::
+    ``params``, what to ``search`` and ``family``; without ``model`` its own name is one
+    of the command line::
 
         [models.xendcg-linear]
 
@@ -188,7 +151,7 @@ def _from_table(name: str, table: Any) -> Entry:
     if "model" not in table:
         if table:
             raise ValueError(f"models.{name} must name its model, such as model = 'linear'.")
-        return lineup([name])[0]
+        return entry_of(name)
     estimator = make_model(table["model"], **table.get("params", {}))
     estimator.check_params()
     space = parse_space(table.get("search", {}))
@@ -205,11 +168,6 @@ def check_entry_names(entries: list[Entry]) -> list[Entry]:
             raise ValueError(f"two models have the name {entry.name!r}.")
         seen.add(entry.name.lower())
     return entries
-
-
-def known_names() -> list[str]:
-    """Return the names that :func:`lineup` knows."""
-    return list(_LINEUP)
 
 
 __all__ = ["Choice", "Entry", "Range", "lineup", "read_lineup"]

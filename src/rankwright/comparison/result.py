@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-import platform
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankwright import __version__
 from rankwright.comparison import tables
+from rankwright.comparison.card import run_card
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.comparison.space import from_plain
-from rankwright.comparison.trial import Outcome
+from rankwright.comparison.trial import Outcome, chosen_model, fit_watched
+from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_interval
-from rankwright.evaluation.folds import Fold
+from rankwright.evaluation.folds import Fold, queries_of
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 from rankwright.metrics.metric import mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
-
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 
 
 @dataclass(frozen=True)
@@ -111,6 +107,7 @@ class Comparison:
     card: dict[str, Any]
     noise: list[NoiseStudy] = field(default_factory=list)
     _models: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _entries: dict[str, Entry] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -139,8 +136,9 @@ class Comparison:
                 random_state=seed,
                 higher_is_better=main.higher_is_better,
             )
-        card = _card(folds, metrics, settings, seconds)
-        return cls(list(metrics), standings, pairs, failures, folds, outcomes, card)
+        card = run_card(folds, metrics, settings, seconds)
+        given = {entry.name: entry for entry in entries}
+        return cls(list(metrics), standings, pairs, failures, folds, outcomes, card, _entries=given)
 
     @property
     def best(self) -> str:
@@ -208,6 +206,32 @@ class Comparison:
                 estimator = clone(entry.estimator).set_params(**params)
                 found.append(replace(entry, estimator=estimator))
         return found
+
+    def chosen(self, name: str | None = None) -> Any:
+        """Return a model, not fitted, with the parameters that the comparison found.
+
+        They are those of the trial that was best on the validation queries, on average over the
+        folds. What validation queries stopped gets the median of the sizes that it had.
+        """
+        entry = self._entries[self.best if name is None else name]
+        facts = [self.outcomes[entry.name, fold.name].facts for fold in self.folds]
+        return chosen_model(entry, [f["trials"] for f in facts], self.metrics[0])
+
+    def refit(self, name: str | None = None, dataset: Dataset | None = None) -> Any:
+        """Return a model with the parameters that the comparison found, fitted to all queries.
+
+        Parameters
+        ----------
+        name : str, optional
+            The model; the best by default.
+        dataset : Dataset, optional
+            What to fit it to; by default the training, validation and test queries of all folds.
+        """
+        name = self.best if name is None else name
+        model = self.chosen(name)
+        data = queries_of(self.folds) if dataset is None else dataset
+        fit_watched(model, data, None)
+        return model
 
     def load_models(self) -> None:
         """Read all models that were saved."""
@@ -335,38 +359,3 @@ def _standing(
 def _mean_of_known(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
-
-
-def _card(
-    folds: list[Fold], metrics: list[str], settings: dict[str, Any], seconds: float
-) -> dict[str, Any]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    versions = {"rankwright": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    data = [
-        {
-            "fold": fold.name,
-            "fingerprint": fold.fingerprint,
-            "features": fold.train.n_features,
-            **{
-                name: {"queries": part.n_queries, "documents": part.n_docs}
-                for name, part in fold.parts().items()
-            },
-        }
-        for fold in folds
-    ]
-    return {
-        "command": " ".join(sys.argv),
-        "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "seconds": round(seconds, 1),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "versions": versions,
-        "metrics": metrics,
-        **settings,
-        "data": data,
-    }

@@ -175,7 +175,10 @@ def parse_dimension(text: str) -> tuple[str, Dimension]:
             f"a range must be LOW..HIGH, and perhaps :log or :float, but is {value!r}."
         )
     whole = all(type(n) is int for n in numbers) and "float" not in options
-    return name, Range(*numbers, log="log" in options, integer=whole)
+    try:
+        return name, Range(*numbers, log="log" in options, integer=whole)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def literal(text: str) -> Any:

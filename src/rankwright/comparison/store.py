@@ -23,11 +23,11 @@ from rankwright.data import disk
 from rankwright.data.files import PathLike
 from rankwright.data.journal import Journal, read_lines
 from rankwright.data.lock import Lock
-from rankwright.data.writing import replace_folder
+from rankwright.data.writing import make_folder, replace_folder
 from rankwright.exceptions import DataError, DataWarning
 
 FORMAT = 2  # 1 was one form for each kind of study, without checksums
-_RESULT = "result.json"
+RESULT = "result.json"
 _FIRST_FORMS = (b'{"study": 1, ', b"noise,level,trial,model,metric,value,seconds,key")
 
 
@@ -118,6 +118,7 @@ def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) ->
         return
     place = Path(os.path.realpath(path))
     head = json.dumps({"rankwright": FORMAT, **json_value(about or {})})
+    make_folder(place.parent)
     with Lock(place.with_name(f".{place.name}.lock"), "this study", path):
         put_aside_if_old(path)
         with Journal(path) as journal:
@@ -213,7 +214,7 @@ def write_result(
             (part / name).write_bytes(content)
         seals = {name: hashed(content) for name, content in files.items()}
         text = json.dumps(_sealed(key, result, files=seals), indent=1, allow_nan=False)
-        (part / _RESULT).write_text(text, encoding="utf-8")
+        (part / RESULT).write_text(text, encoding="utf-8")
 
 
 def read_result(folder: Path, key: str) -> tuple[dict[str, Any] | None, str]:
@@ -221,7 +222,7 @@ def read_result(folder: Path, key: str) -> tuple[dict[str, Any] | None, str]:
     if not os.path.lexists(folder):
         return None, ""
     try:
-        content = (folder / _RESULT).read_bytes()
+        content = (folder / RESULT).read_bytes()
     except OSError:
         return None, "damaged"
     found = _unsealed(content)

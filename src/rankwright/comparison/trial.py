@@ -19,7 +19,7 @@ import numpy as np
 
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.facts import facts_of
-from rankwright.comparison.space import draw_parameters
+from rankwright.comparison.space import draw_parameters, from_plain
 from rankwright.comparison.store import json_value
 from rankwright.comparison.workers import tell
 from rankwright.data.dataset import Dataset
@@ -86,21 +86,11 @@ def run_trial(
     watch : bool, default True
         Let a model that has an ``eval_metric`` watch this metric; else it has its own.
     """
-    from sklearn.base import clone
-
-    from rankwright.estimator import as_model
-
-    model = clone(entry.estimator)
-    given = {"eval_metric": str(metric) if watch else None, "n_jobs": n_jobs}
-    known = model.get_params()
-    settings = {k: v for k, v in given.items() if v is not None and k in known}
-    if params or settings:
-        model.set_params(**{**params, **settings})
+    model = set_up(entry, params, metric if watch else None, n_jobs)
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        asked = as_model(model)
-        asked.fit_dataset(fold.train, valid=fold.valid if asked.takes_valid() else None)
+        asked = fit_watched(model, fold.train, fold.valid)
     seconds = time.perf_counter() - begin
     part = fold.parts()[on]
     scores = asked.predict_dataset(part)
@@ -113,6 +103,28 @@ def run_trial(
         seconds,
         sorted({str(warning.message) for warning in caught}),
     )
+
+
+def set_up(
+    entry: Entry, params: dict[str, Any], metric: str | Metric | None, n_jobs: int | None = None
+) -> Any:
+    """Return a clone of the entry's estimator with these parameters, which watches this metric."""
+    from sklearn.base import clone
+
+    model = clone(entry.estimator)
+    given = {"eval_metric": None if metric is None else str(metric), "n_jobs": n_jobs}
+    known = model.get_params()
+    settings = {k: v for k, v in given.items() if v is not None and k in known}
+    return model.set_params(**{**params, **settings}) if params or settings else model
+
+
+def fit_watched(model: Any, train: Dataset, valid: Dataset | None) -> Any:
+    """Fit a model, which watches the validation queries if there are any and it can."""
+    from rankwright.estimator import as_model
+
+    asked = as_model(model)
+    asked.fit_dataset(train, valid=valid if asked.takes_valid() else None)
+    return asked
 
 
 # ---- a search ----
@@ -166,6 +178,8 @@ def run_search(
 
     The first trial is the estimator as it was given; of equal trials the first is best.
     """
+    from rankwright.estimator import as_model
+
     sign = 1.0 if parse(metric).higher_is_better else -1.0
     begin = time.perf_counter()
     best: TrialResult | None = None
@@ -179,6 +193,7 @@ def run_search(
                 "valid": trial.value,
                 "seconds": trial.seconds,
                 "warnings": trial.warnings,
+                "grown": as_model(trial.model).grown(),
             }
         )
         if best is None or sign * trial.value > sign * best.value:
@@ -203,6 +218,22 @@ def run_search(
         "model_bytes": len(files["model.rw"]) if "model.rw" in files else None,
     }
     return Outcome(json_value(facts), scores, best.model, files=files)
+
+
+def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: str) -> Any:
+    """Return the model of the trial with the best mean over folds; ``trials`` are by fold."""
+    sign = 1.0 if parse(metric).higher_is_better else -1.0
+    values = np.array([[trial["valid"] for trial in fold] for fold in trials], dtype=np.float64)
+    means = sign * values.mean(axis=0)
+    best = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+    found = [fold[best] for fold in trials]
+    grown = {
+        name: round(float(np.median([trial["grown"][name] for trial in found])))
+        if isinstance(value, int)
+        else value
+        for name, value in found[0]["grown"].items()
+    }
+    return set_up(entry, from_plain(found[0]["params"], entry.space) | grown, None)
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:

@@ -22,7 +22,7 @@ from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
 from rankwright.comparison.store import Store, json_value, open_store
-from rankwright.comparison.trial import TrialResult, run_trial
+from rankwright.comparison.trial import TrialResult, run_trial, set_up
 from rankwright.comparison.workers import reason
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
@@ -93,6 +93,13 @@ class Study:
         trials = json_value([vars(trial) for trial in self.trials])
         best = trials[self.trials.index(self.best)]
         return {"metric": self.metric, "best": best, "trials": trials}
+
+    @property
+    def best_estimator(self) -> Any:
+        """The estimator with the best parameters, not fitted."""
+        if self._entry is None:
+            raise ValueError("there must be a study that tune returned.")
+        return set_up(self._entry, self.best.params, self.metric)
 
     def fit_best(self, dataset: Dataset) -> Any:
         """Return the estimator with the best parameters, fitted to a data set.

@@ -178,7 +178,9 @@ def _receive(stream: IO[bytes] | None) -> Any:
 
 def serve() -> None:
     """Do calls until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
+    # Ctrl-C is for the process that started us, which blocked it here.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what models print must not get between the replies

@@ -8,14 +8,16 @@ is known by its name, so that a model that was fitted to it finds it in any late
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rankwright.data.feature_names import listed
 from rankwright.data.validation import Floats, Matrix
-from rankwright.exceptions import DataError
+from rankwright.exceptions import DataError, DataWarning
 
 Categories = Mapping[str, Sequence[str]]
 MOST = 100  # levels of a column that become features, the most frequent ones
@@ -146,6 +148,18 @@ def check_categories(categories: object, names: Sequence[str] | None) -> None:
     )
     if not fine:
         raise DataError("categories_ must be different texts for some of the features.")
+
+
+def warn_of_new(name: str, given: Sequence[str], known: Sequence[str], owner: str) -> None:
+    """Warn of categories that nobody has seen before."""
+    new = [level for level in given if level not in set(known)]
+    if new:
+        warnings.warn(
+            f"{name}: {listed(new)} {'is' if len(new) == 1 else 'are'} not among the categories "
+            f"that {owner} knows, and counts as missing.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def check_same_kind(name: str, wanted: Categories, given: Categories, owner: str) -> None:

@@ -42,6 +42,10 @@ class Columns:
         Columns of categories, which are features too, whatever their type.
     model : Features, optional
         The features of the model that is to score the table: what is a category there is one here.
+    missing : {"error", "median", "zero"}, optional
+        What stands for missing values; ``"error"`` refuses to read them.
+    missing_indicator : bool
+        Whether models learn that a value is missing, too.
     """
 
     label: str | None = "label"
@@ -53,6 +57,8 @@ class Columns:
     labelled: bool = True
     categorical: Sequence[str] = ()
     model: Features | None = None
+    missing: str | None = None
+    missing_indicator: bool = False
 
     def found(self, columns: Sequence[str], path: str | None = None) -> Columns:
         """Return the same with a document column that is there; raise for those that are not."""

@@ -21,6 +21,7 @@ from rankwright.data.categories import (
     indicator_of,
     level_of,
     recoded,
+    warn_of_new,
 )
 from rankwright.data.doctor import Description, describe
 from rankwright.data.groups import Coded, Ints, gather
@@ -201,7 +202,8 @@ class Dataset:
         for name in {*wanted.categories, *given.categories} & set(wanted.names or ()):
             check_same_kind(name, wanted.categories, given.categories, wanted.owner)
             levels = given.categories[name], wanted.categories[name]
-            if levels[0] != levels[1]:
+            if list(levels[0]) != list(levels[1]):
+                warn_of_new(name, *levels, wanted.owner)
                 X = X.copy() if X is this.X else X
                 column = list(wanted.names or ()).index(name)
                 X[:, column] = recoded(X[:, column], *levels)

@@ -49,6 +49,10 @@ def check_writable(path: PathLike) -> None:
         _standard_output()
         return
     target = _follow_links(path)
+    folder = os.path.dirname(target)
+    if not os.path.lexists(folder):
+        check_writable_folder(folder)
+        return
     with _naming(path):
         if _is_replaced(target):
             _probe(target)
@@ -71,10 +75,10 @@ def check_writable_folder(path: PathLike) -> None:
 def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a file (or ``-``) for writing; it appears under its name only when it is complete.
 
-    A file that is there keeps its mode, and a symbolic link still points to it. ``.gz`` and
-    ``.zst`` names are compressed, without a time stamp, so that equal data gives equal files. What
-    is no file, such as ``/dev/null`` or a pipe, is written to as it is. Whatever the system says is
-    a DataError that names the file.
+    Folders above it that are not there are made. A file that is there keeps its mode, and a
+    symbolic link still points to it. ``.gz`` and ``.zst`` names are compressed, without a time
+    stamp, so that equal data gives equal files. What is no file, such as ``/dev/null`` or a pipe,
+    is written to as it is. Whatever the system says is a DataError that names the file.
     """
     if os.fspath(path) == STANDARD:
         out = _standard_output()
@@ -83,6 +87,8 @@ def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
             out.flush()
         return
     target = _follow_links(path)
+    if not os.path.lexists(os.path.dirname(target)):
+        make_folder(os.path.dirname(target))
     with _naming(path, os.path.dirname(target)), contextlib.ExitStack() as stack:
         if _is_replaced(target):
             file = stack.enter_context(_replacing(target))

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from rankwright.data.arrays import fingerprint, map_arrays, write_arrays
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.formats import ENDINGS, TREC
+from rankwright.data.joining import join_datasets
 from rankwright.data.lazy import lazy
 from rankwright.data.reading import read
 from rankwright.data.splits import fold_queries
-from rankwright.data.texts import join_ids, join_texts
-from rankwright.exceptions import DataError
+from rankwright.exceptions import DataError, DataWarning
 
 Reader: TypeAlias = Callable[..., Dataset]
 _PARTS = {"train": ("train",), "valid": ("vali", "valid", "validation"), "test": ("test",)}
@@ -42,21 +42,9 @@ class Fold:
 
     def joined(self) -> Dataset:
         """Return all queries as one data set; raise if an id is in more than one part."""
-        parts = list(self.parts().values())
-        qids = [part.qid for part in parts]
-        if any(qid.dtype.kind != "i" for qid in qids):
-            qids = [join_texts([qid]) for qid in qids]
-        for i, a in enumerate(qids):
-            for b in qids[i + 1 :]:
-                if len(common := np.intersect1d(a, b)):
-                    raise DataError(
-                        f"the parts of {self.name} must have different queries, but query "
-                        f"{common.tolist()[0]!r} is in two of them."
-                    )
-        sparse = any(part.is_sparse for part in parts)
-        stack = (lambda Xs: sp.csr_array(sp.vstack(Xs))) if sparse else np.concatenate
-        X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
-        return Dataset.from_checked(X, y, join_ids(qids), self.train.features)
+        return join_datasets(
+            {f"the {name} queries of {self.name}": part for name, part in self.parts().items()}
+        )
 
     def check(self) -> Fold:
         """Return the fold with the features of its training queries in all parts.
@@ -95,6 +83,14 @@ class Fold:
     def map(cls, name: str, folder: Path) -> Fold:
         """Return what :meth:`write` wrote, mapped into memory."""
         return cls(name, *(map_arrays(folder, part) for part in ("train", "valid", "test")))
+
+
+def queries_of(folds: Sequence[Fold]) -> Dataset:
+    """Return all queries of all folds as one data set, each once."""
+    parts = {
+        f"{name} of {fold.name}": part for fold in folds for name, part in fold.parts().items()
+    }
+    return join_datasets(parts, repeated="first")
 
 
 # ---- ways to get folds ----
@@ -156,22 +152,23 @@ def read_folds(folder: PathLike, reader: Reader = read) -> list[Fold]:
     reader : callable
         Reads one file; called with the path and, for the later files, ``n_features``.
     """
-    root = Path(folder)
-    if not root.is_dir():
-        raise DataError("there is no such folder.", path=root)
-    folders = sorted(
-        (p for p in root.iterdir() if p.is_dir() and p.name.lower().startswith("fold")),
-        key=lambda p: (len(p.name), p.name),
-    ) or [root]
+    found = fold_files(folder)
+    numbers = {int(name[4:]) for name in found if name[4:].isdecimal()}
+    missing = set(range(1, max(numbers, default=0))) - numbers
+    if len(numbers) > 1 and missing:
+        warnings.warn(
+            f"{folder}: Fold{min(missing)} is missing; there are {len(found)} folds.",
+            DataWarning,
+            stacklevel=2,
+        )
     folds = []
-    for one in folders:
-        files = {part: _find(one, part) for part in _PARTS}
+    for name, files in found.items():
         train = reader(files["train"])
         width = train.n_features
         others = [
             read_like(train, files["train"], files[part], reader) for part in ("valid", "test")
         ]
-        folds.append(Fold(one.name, train, *others).check())
+        folds.append(Fold(name, train, *others).check())
         if width != folds[0].train.n_features:
             raise DataError(
                 f"must have the {folds[0].train.n_features} features of {folds[0].name}, but has "
@@ -179,6 +176,18 @@ def read_folds(folder: PathLike, reader: Reader = read) -> list[Fold]:
                 path=files["train"],
             )
     return folds
+
+
+def fold_files(folder: PathLike) -> dict[str, dict[str, Path]]:
+    """Return the files of LETOR's layout, by the name of the fold and of the part."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise DataError("there is no such folder.", path=root)
+    folders = sorted(
+        (p for p in root.iterdir() if p.is_dir() and p.name.lower().startswith("fold")),
+        key=lambda p: (len(p.name), p.name),
+    )
+    return {one.name: {part: _find(one, part) for part in _PARTS} for one in folders or [root]}
 
 
 def read_like(train: Dataset, train_path: PathLike, path: PathLike, reader: Reader) -> Dataset:

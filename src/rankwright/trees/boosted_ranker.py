@@ -383,6 +383,10 @@ class BoostedRanker(Ranker):
         """Return the loss; None for directions without a value, such as LambdaRank's."""
         return known_loss(self.loss)
 
+    def grown(self) -> dict[str, Any]:
+        """Return the number of trees that validation queries chose, as parameters."""
+        return {"n_estimators": self.n_iter_, "early_stopping_rounds": None}
+
     def summary(self) -> dict[str, Any]:
         """Return how many trees there are, how good they were, and why training stopped."""
         return {
