@@ -61,7 +61,13 @@ class Loss:
         raise NotImplementedError
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> Prepared:
         """Do once what depends on the labels only; arguments are trusted.
 
@@ -75,6 +81,10 @@ class Loss:
             Number of the random draw, for losses that draw.
         n_jobs : int, optional
             Threads.
+        weights : ndarray of shape (n_docs,), optional
+            What the term of each document is multiplied by: its target in a cross entropy, the
+            terms in which it is the one that should win in all other losses. Equal weights in a
+            query multiply the query's loss.
         """
         raise NotImplementedError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,6 +27,60 @@ class WithValue(Protocol):
 def as_loss(loss: Any) -> Loss:
     """Return a loss as the library asks it: itself, or with answers that are always safe."""
     return loss if isinstance(loss, Loss) else _OwnLoss(loss)
+
+
+def prepare_loss(
+    loss: Any, y: Floats, groups: Groups, weights: Floats | None = None, **options: Any
+) -> Prepared:
+    """Prepare any loss, with a weight for each row or None.
+
+    Raises ValueError if documents of a query differ in weight and the loss is one's own, whose
+    terms are not known; if it has a ``prepare`` with an argument ``weights``, it is asked.
+    """
+    known = as_loss(loss)
+    if weights is None:
+        return known.prepare(y, groups, **options)
+    if takes_weights(loss):
+        return known.prepare(y, groups, weights=weights, **options)
+    of_query = weights[np.minimum(groups.indptr[:-1], len(weights) - 1)]
+    if (weights != np.repeat(of_query, groups.sizes)).any():
+        raise ValueError(
+            "sample_weight needs a loss that knows its documents' terms, but "
+            f"{type(loss).__name__} has no prepare(..., weights=). Use query_weight."
+        )
+    return _QueryWeighted(known, y, groups, of_query, weights, options)
+
+
+def takes_weights(loss: Any) -> bool:
+    """Tell whether a loss can weigh its documents' terms."""
+    return "weights" in inspect.signature(getattr(loss, "prepare", as_loss)).parameters
+
+
+class _QueryWeighted:
+    """A loss of which nothing is known, each query times its weight."""
+
+    def __init__(
+        self,
+        loss: Loss,
+        y: Floats,
+        groups: Groups,
+        of_query: Floats,
+        of_row: Floats,
+        options: dict[str, Any],
+    ) -> None:
+        self.of_query, self.of_row = of_query, of_row
+        # Query by query: a loss that has only sums tells no query's own value.
+        self.parts = [
+            (rows, loss.prepare(y[rows], groups.one(q), **options)) for q, rows in enumerate(groups)
+        ]
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the value of each query and the gradient."""
+        values, grad = np.zeros(len(self.parts)), np.zeros(len(scores))
+        for q, (rows, part) in enumerate(self.parts):
+            value, grad[rows] = part.values_and_grad(scores[rows])
+            values[q] = value.sum()
+        return self.of_query * values, self.of_row * grad
 
 
 @dataclass(frozen=True, repr=False)

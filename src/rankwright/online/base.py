@@ -75,6 +75,8 @@ class Given:
     qid: ArrayLike | None
     first: bool  # whether the learner has seen nothing yet
     classes: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    query_weight: ArrayLike | None = None
 
 
 class OnlineLearner(RoundParameters, Model, Estimator):
@@ -167,11 +169,19 @@ class OnlineLearner(RoundParameters, Model, Estimator):
     # ---- what guarantees and streams are built on ----
 
     def fit_rounds(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, ledger: Ledger | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        **weights: ArrayLike | None,
     ) -> list[Rounds]:
-        """Do what :meth:`fit` does, and tell what happened in each epoch."""
+        """Do what :meth:`fit` does, and tell what happened in each epoch.
+
+        ``weights`` are the ``sample_weight`` and ``query_weight`` of rankers.
+        """
         self.check_params()
-        data = self._check_data(Given(X, y, qid, first=True))
+        data = self._check_data(Given(X, y, qid, first=True, **weights))
         self._begin(data, whole=True)
         self._begin_rounds()
         task = self._prepare(data)
@@ -184,6 +194,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         qid: ArrayLike | None = None,
         ledger: Ledger | None = None,
         classes: ArrayLike | None = None,
+        **weights: ArrayLike | None,
     ) -> Rounds:
         """Do what :meth:`partial_fit` does, and tell what happened.
 
@@ -191,7 +202,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         """
         first = not self.has_begun
         self.check_params()
-        data = self._check_data(Given(X, y, qid, first, classes))
+        data = self._check_data(Given(X, y, qid, first, classes, **weights))
         if first:
             self._begin(data, whole=False)
             self._begin_rounds()
@@ -237,7 +248,7 @@ class OnlineLearner(RoundParameters, Model, Estimator):
 
     def _check_data(self, given: Given) -> Any:
         """Return what ``_begin`` and ``_prepare`` are given; raise for data that cannot be."""
-        return check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
+        return check_given(self, given)
 
     def _n_rounds(self, data: RankingData) -> int:
         """Return how many rounds the data are: queries, unless a learner says otherwise."""
@@ -307,6 +318,12 @@ class LearnerOfClasses(OnlineLearner):
 
     def _check_announced(self, classes: ArrayLike | None) -> None:
         """Raise if the first call must have classes, and has none."""
+
+
+def check_given(learner: Any, given: Given) -> RankingData:
+    """Return what a ranker was given, gathered by query, with weights."""
+    weights = given.sample_weight, given.query_weight
+    return check_ranking_data(learner, given.X, given.y, given.qid, *weights, reset=given.first)
 
 
 def check_step(learner: Any) -> None:

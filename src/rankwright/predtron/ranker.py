@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_fitted_array
-from rankwright.inputs import check_ranking_data
-from rankwright.online.base import Given
+from rankwright.estimator import check_fitted_array
+from rankwright.online.base import Given, check_given
 from rankwright.online.parameters import parametrized
+from rankwright.online.rankers import RankerByRounds
 from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.ranking import Representation
@@ -19,7 +19,7 @@ from rankwright.theory.links import NormName
 
 
 @parametrized
-class PredtronRanker(PredtronOfRankings, Ranker):
+class PredtronRanker(RankerByRounds, PredtronOfRankings):
     r"""A ranker of documents that moves scores to the ranks they should have.
 
     .. math::
@@ -29,7 +29,9 @@ class PredtronRanker(PredtronOfRankings, Ranker):
 
     where :math:`\sigma_y` is the correct ranking that agrees best with the scores, and
     :math:`\tilde\sigma, s` are chosen by ``mode`` as in :class:`~rankwright.predtron.Predtron`.
-    In a round documents with equal scores are ranked in the worst order.
+    In a round documents with equal scores are ranked in the worst order. The loss is one of whole
+    rankings, without terms of documents: a weight of document i multiplies its entry of the
+    direction, one of the query the loss and all entries.
 
     Parameters
     ----------
@@ -82,9 +84,10 @@ class PredtronRanker(PredtronOfRankings, Ranker):
         return self._decision(X)[:, 0]
 
     def _check_data(self, given: Given) -> PredtronData:
-        data = check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
-        gains = self._problem().encode(data.y)[:, None]
-        return PredtronData(data.X, np.ascontiguousarray(gains), data.groups, data.order)
+        data = check_given(self, given)
+        gains = np.ascontiguousarray(self._problem().encode(data.y)[:, None])
+        weights = data.weights, data.weight_of_queries
+        return PredtronData(data.X, gains, data.groups, data.order, *weights)
 
     def _publish(self, weights: Floats) -> None:
         self.coef_ = weights[:, 0]
