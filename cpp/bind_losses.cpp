@@ -34,6 +34,16 @@ ValuesAndGrad evaluate(std::span<const std::int64_t> indptr, int n_threads,
     return {values, grad};
 }
 
+// The same for losses that weigh their rows; `make_loss(weights, grad)` has weights, or ones.
+template <class MakeLoss>
+ValuesAndGrad evaluate_weighted(const Layers& layers, const In<double>& weights, int n_threads,
+                                const MakeLoss& make_loss) {
+    return with_weights(weights, layers.rows.size(), [&](auto given) {
+        return evaluate(layers.indptr, n_threads,
+                        [&](double* grad) { return make_loss(given, grad); });
+    });
+}
+
 std::span<const std::int64_t> check_indptr(const In<std::int64_t>& indptr, std::size_t n_rows) {
     const auto offsets = view(indptr);
     require(!offsets.empty() && offsets.front() == 0, "indptr must start with 0");
@@ -119,10 +129,8 @@ void bind_losses(nb::module_& m) {
                     }
                     pairs = {0, {between.data(), n * n}, n, view(level)};
                 }
-                return with_weights(weights, layers.rows.size(), [&](auto given) {
-                    return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                        return DominationLoss(layers, view(margins), pairs, given, grad);
-                    });
+                return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
+                    return DominationLoss(layers, view(margins), pairs, a, grad);
                 });
             },
             "margins"_a.noconvert(), "constant"_a, "between"_a.noconvert(), "level"_a.noconvert(),
@@ -132,10 +140,8 @@ void bind_losses(nb::module_& m) {
             [](const Layers& layers, In<double> scores, In<double> weights, int n_threads) {
                 require(scores.size() == layers.rows.size(),
                         "scores must have a value for each row");
-                return with_weights(weights, scores.size(), [&](auto given) {
-                    return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                        return RankHinge(layers, view(scores), given, grad);
-                    });
+                return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
+                    return RankHinge(layers, view(scores), a, grad);
                 });
             },
             "scores"_a.noconvert(), "weights"_a.noconvert(), "n_threads"_a)
@@ -144,12 +150,10 @@ void bind_losses(nb::module_& m) {
             [](const Layers& layers, In<double> scores, In<double> weights, int n_threads) {
                 require(scores.size() == layers.rows.size(),
                         "scores must have a value for each row");
-                return with_weights(weights, scores.size(), [&](auto given) {
-                    return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                        return [&, grad](std::size_t q) {
-                            return rank_logistic(layers, q, view(scores), given, grad);
-                        };
-                    });
+                return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
+                    return [&, a, grad](std::size_t q) {
+                        return rank_logistic(layers, q, view(scores), a, grad);
+                    };
                 });
             },
             "scores"_a.noconvert(), "weights"_a.noconvert(), "n_threads"_a)

@@ -26,10 +26,10 @@ template <class Weights>
 class DominationModel {
     const Layers& layers_;
     std::span<const double> weights_;  // by query
-    Weights document_;                 // a, by row
     LayerMargins between_;
     double highest_margin_, lowest_margin_;
     std::vector<double> factor_;        // e^{Delta}, by pair of levels; one entry if constant
+    Weights document_;                  // a, by row
     std::vector<std::int32_t> layer_;   // of each row
     std::vector<double> sum_;           // S, by layer
     std::vector<double> z_;             // Z, by layer
@@ -102,11 +102,11 @@ class DominationModel {
                     LayerMargins between)
         : layers_(layers),
           weights_(weights),
-          document_(document),
           between_(between),
           highest_margin_(between.constant),
           lowest_margin_(between.constant),
-          factor_{std::exp(between.constant)} {
+          factor_{std::exp(between.constant)},
+          document_(document) {
         if (between.by_pair()) find_margins();
         const std::size_t n = layers.rows.size(), n_layers = layers.labels.size();
         layer_.resize(n);

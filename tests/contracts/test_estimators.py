@@ -374,7 +374,8 @@ def test_score_of_rows_is_a_weighted_mean(name: str) -> None:
     copies = np.repeat(np.arange(200), weight.astype(int))
     found = fitted.score(X, y, sample_weight=weight)
     assert found == pytest.approx(fitted.score(X[copies], y[copies]))
-    assert found != fitted.score(X, y)
+    if not isinstance(estimator, PredtronLabelRanker):  # which makes no mistake here
+        assert found != fitted.score(X, y)
 
 
 def test_feature_names() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
-from rankwright.losses.loss import Bound, Loss
+from rankwright.losses.loss import Bound, Loss, has_argument
 from rankwright.losses.prepared import Prepared
 
 
@@ -40,7 +39,7 @@ def prepare_loss(
     known = as_loss(loss)
     if weights is None:
         return known.prepare(y, groups, **options)
-    if takes_weights(loss):
+    if known.takes_weights:
         return known.prepare(y, groups, weights=weights, **options)
     of_query = weights[np.minimum(groups.indptr[:-1], len(weights) - 1)]
     if (weights != np.repeat(of_query, groups.sizes)).any():
@@ -49,11 +48,6 @@ def prepare_loss(
             f"{type(loss).__name__} has no prepare(..., weights=). Use query_weight."
         )
     return _QueryWeighted(known, y, groups, of_query, weights, options)
-
-
-def takes_weights(loss: Any) -> bool:
-    """Tell whether a loss can weigh its documents' terms."""
-    return "weights" in inspect.signature(getattr(loss, "prepare", as_loss)).parameters
 
 
 class _QueryWeighted:
@@ -101,6 +95,11 @@ class _OwnLoss(Loss):
         """The metric that it says it bounds."""
         bound: Bound | None = getattr(self.own, "bound", None)
         return bound
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether it can be prepared, with an argument ``weights``."""
+        return hasattr(self.own, "prepare") and has_argument(self.own.prepare, "weights")
 
     def lipschitz(self, m: int) -> float:
         """Return its bound on the gradient; NotImplementedError if it has none."""

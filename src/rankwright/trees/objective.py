@@ -15,7 +15,7 @@ from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
 from rankwright.losses.names import LOSSES
-from rankwright.losses.own import prepare_loss, takes_weights
+from rankwright.losses.own import as_loss, prepare_loss
 from rankwright.suggestions import meant
 from rankwright.threads import n_threads
 
@@ -68,7 +68,7 @@ def terms_of(
     if isinstance(loss, Directions):
         return _multiplied(lambda s, draw: loss.grad_and_hess(s, y, groups, draw), weights)
     curvatures = np.ones(len(y))
-    if weights is not None and not takes_weights(loss):
+    if weights is not None and not as_loss(loss).takes_weights:
         prepared = prepare_loss(loss, y, groups, n_jobs=n_jobs)
         return _multiplied(lambda s, draw: (prepared.values_and_grad(s)[1], curvatures), weights)
     prepared = prepare_loss(loss, y, groups, weights, n_jobs=n_jobs)
