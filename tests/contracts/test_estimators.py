@@ -373,6 +373,7 @@ def test_score_of_rows_is_a_weighted_mean(name: str) -> None:
     weight = 1.0 + np.arange(200) % 3
     copies = np.repeat(np.arange(200), weight.astype(int))
     found = fitted.score(X, y, sample_weight=weight)
+    assert fitted.score(X, y, np.arange(200), weight) == found  # the third argument is no weight
     assert found == pytest.approx(fitted.score(X[copies], y[copies]))
     if not isinstance(estimator, PredtronLabelRanker):  # which makes no mistake here
         assert found != fitted.score(X, y)

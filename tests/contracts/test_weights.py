@@ -379,6 +379,15 @@ def test_queries_of_weight_0_teach_nothing(name: str) -> None:
 
 
 @every_ranker
+@pytest.mark.filterwarnings("ignore:this model ranks nothing")
+def test_weights_of_those_that_win_nothing(name: str) -> None:
+    # All terms of most losses are 0: there is nothing to learn, and that is no fault.
+    X, y, qid, *_ = make_data()
+    lowest = np.array([y[i] == y[qid == qid[i]].min() for i in range(len(y))])
+    assert np.isfinite(scores_of(name, X, y, qid, sample_weight=lowest.astype(float))).all()
+
+
+@every_ranker
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_bad_weights_are_refused_in_one_line(name: str, weight: str) -> None:
     X, y, qid, *_ = make_data()

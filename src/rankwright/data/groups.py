@@ -123,7 +123,7 @@ class Groups:
         rows: Ints = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         return rows
 
-    def one(self, query: int) -> Groups:
+    def only(self, query: int) -> Groups:
         """Return one query by itself, with its id: what is drawn by id is drawn alike."""
         n_rows = int(self.indptr[query + 1] - self.indptr[query])
         return Groups(np.array([0, n_rows]), self.names[query : query + 1])

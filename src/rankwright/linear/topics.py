@@ -163,8 +163,14 @@ class TopicRankers(Estimator):
         used = np.unique(coef.indices)
         return finite_scores(matrix[:, used] @ coef[used].toarray())
 
-    def score(self, X: Any, Y: Any) -> float:
-        """Return the mean over topics of the average precision."""
+    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean over topics of the average precision.
+
+        It knows no weights of documents: ``sample_weight``, which pipelines pass, must be 1 or
+        None.
+        """
+        if sample_weight is not None and (np.asarray(sample_weight) != 1).any():
+            raise ValueError("sample_weight must be 1: average precision knows no weights.")
         scores, labels = self.predict(X), _by_topic(Y).toarray()
         found = [AP().per_query(labels[:, t], scores[:, t])[0] for t in range(scores.shape[1])]
         return float(np.nanmean(found))

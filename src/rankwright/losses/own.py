@@ -65,7 +65,8 @@ class _QueryWeighted:
         self.of_query, self.of_row = of_query, of_row
         # Query by query: a loss that has only sums tells no query's own value.
         self.parts = [
-            (rows, loss.prepare(y[rows], groups.one(q), **options)) for q, rows in enumerate(groups)
+            (rows, loss.prepare(y[rows], groups.only(q), **options))
+            for q, rows in enumerate(groups)
         ]
 
     def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:

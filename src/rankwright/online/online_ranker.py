@@ -155,6 +155,6 @@ class _GradientTask:
         groups = self.data.groups
         rows = slice(groups.indptr[q], groups.indptr[q + 1])
         y, weights = self.data.y[rows], None if self.weights is None else self.weights[rows]
-        prepared = prepare_loss(self.loss, y, groups.one(q), weights, draw=draw, n_jobs=1)
+        prepared = prepare_loss(self.loss, y, groups.only(q), weights, draw=draw, n_jobs=1)
         values, grad = prepared.values_and_grad(scores)
         return float(values[0]), grad
