@@ -126,6 +126,19 @@ def test_weights_and_margins_go_together(margin: Any) -> None:
     np.testing.assert_allclose(grad, added, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["rank_hinge", "rank_logistic", "domination", "slam"])
+def test_a_heavy_document_that_leads_hides_nothing(name: str) -> None:
+    # The first is 1000 ahead of the others, so that its terms are 0 whatever its weight.
+    s, y = np.array([1000.0, 0.3, 0.0, 0.5]), np.array([2.0, 2.0, 1.0, 0.0])
+    groups = Groups.one_query(4)
+    light, heavy = (
+        prepare_loss(LOSSES[name], y, groups, np.array([weight, 1.0, 2.0, 3.0])).values_and_grad(s)
+        for weight in (1.0, 1e18)
+    )
+    np.testing.assert_array_equal(heavy[0], light[0])
+    np.testing.assert_array_equal(heavy[1], light[1])
+
+
 class Squares:
     """A loss of which nothing is known but its sums."""
 
