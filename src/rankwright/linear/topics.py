@@ -125,8 +125,8 @@ class TopicRankers(Estimator):
         topics : sequence of str, optional
             Names of the topics; by default those of the columns of Y, or their numbers.
         sample_weight : array-like of shape (n_docs,), optional
-            Weights of the documents, as for :meth:`DominationRank.fit`; the documents on which a
-            grid is measured count alike.
+            Weights of the documents, as for :meth:`rankwright.linear.DominationRank.fit`; the
+            documents on which a grid is measured count alike.
         """
         self.check_params()
         matrix = check_rows(self, X)

@@ -180,8 +180,8 @@ class BoostedRanker(Ranker):
             Query ids in any order; None is one query.
         sample_weight : array-like of shape (n_docs,), optional
             Weights of the documents, such as inverse propensities of clicks. Losses weigh their
-            terms by them, as for :meth:`LinearRanker.fit`; LambdaRank, directions and losses of
-            your own have gradients and curvatures multiplied.
+            terms by them, as for :meth:`rankwright.linear.LinearRanker.fit`; LambdaRank, directions
+            and losses of your own have gradients and curvatures multiplied.
         query_weight : array-like of shape (n_docs,), optional
             Weights of the queries' losses: one number per row, the same in all rows of a query.
         valid : Dataset, optional
