@@ -110,6 +110,18 @@ def test_pieces_of_a_stream_keep_their_weights(name: str) -> None:
     assert pieces.cumulative_loss_ == pytest.approx(ranker.cumulative_loss_)
 
 
+def test_a_learner_that_knows_no_weights_refuses_them() -> None:
+    class Plain(PAMIR):
+        takes_weights = False
+
+    X, y, qid, a, _ = make_data()
+    np.testing.assert_array_equal(
+        Plain().fit(X, y, qid, sample_weight=np.ones(len(y))).coef_, PAMIR().fit(X, y, qid).coef_
+    )
+    with pytest.raises(TypeError, match=r"^Plain learns without weights: leave out sample_weight"):
+        Plain().fit(X, y, qid, sample_weight=a)
+
+
 # --- guarantees --------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,6 +114,8 @@ class OnlineLearner(RoundParameters, Model, Estimator):
         Sum of the losses of all rounds, each before its update.
     """
 
+    takes_weights: ClassVar[bool] = False
+    """Whether ``_learn`` looks at ``data.weights`` and ``data.weight_of_queries``."""
     n_rounds_: int
     n_updates_: int
     cumulative_loss_: float
@@ -323,7 +325,13 @@ class LearnerOfClasses(OnlineLearner):
 def check_given(learner: Any, given: Given) -> RankingData:
     """Return what a ranker was given, gathered by query, with weights."""
     weights = given.sample_weight, given.query_weight
-    return check_ranking_data(learner, given.X, given.y, given.qid, *weights, reset=given.first)
+    data = check_ranking_data(learner, given.X, given.y, given.qid, *weights, reset=given.first)
+    if data.weights is not None and not learner.takes_weights:
+        raise TypeError(
+            f"{type(learner).__name__} learns without weights: leave out sample_weight and "
+            "query_weight."
+        )
+    return data
 
 
 def check_step(learner: Any) -> None:

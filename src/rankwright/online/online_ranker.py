@@ -73,6 +73,7 @@ class OnlineRanker(OnlineLinearRanker):
     loss: str | Loss = "xendcg"
     eta: float = 0.01
     _: KW_ONLY
+    takes_weights: ClassVar[bool] = True
     bounds_metric: ClassVar[bool] = False
     schedule: Schedule = "constant"
     variant: Variant = "last"

@@ -71,6 +71,8 @@ class PAMIR(OnlineLinearRanker):
     True
     """
 
+    takes_weights = True
+
     def __init__(
         self,
         C: float = 1.0,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from math import inf
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -115,6 +115,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     metric: str | Callable[[Floats], Floats] = "ndcg"
     update: Update = "misordered"
     _: KW_ONLY
+    takes_weights: ClassVar[bool] = True
     variant: Variant = "last"
     eta: float | None = None
     threshold: float = 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,6 +77,7 @@ class PredtronRanker(RankerByRounds, PredtronOfRankings):
     mode: Mode = "predicted"
     norm: NormName = "l2"
     _: KW_ONLY
+    takes_weights: ClassVar[bool] = True
     smallest_loss: float | None = None
 
     def predict(self, X: Any) -> Floats:
