@@ -34,6 +34,16 @@ ValuesAndGrad evaluate(std::span<const std::int64_t> indptr, int n_threads,
     return {values, grad};
 }
 
+// The same for losses that weigh their rows; `make_loss(weights, grad)` has weights, or ones.
+template <class MakeLoss>
+ValuesAndGrad evaluate_weighted(const Layers& layers, const In<double>& weights, int n_threads,
+                                const MakeLoss& make_loss) {
+    return with_weights(weights, layers.rows.size(), [&](auto given) {
+        return evaluate(layers.indptr, n_threads,
+                        [&](double* grad) { return make_loss(given, grad); });
+    });
+}
+
 std::span<const std::int64_t> check_indptr(const In<std::int64_t>& indptr, std::size_t n_rows) {
     const auto offsets = view(indptr);
     require(!offsets.empty() && offsets.front() == 0, "indptr must start with 0");
@@ -104,7 +114,7 @@ void bind_losses(nb::module_& m) {
         .def(
             "domination",
             [](const Layers& layers, In<double> margins, double constant, InMatrix<double> between,
-               In<std::int64_t> level, int n_threads) {
+               In<std::int64_t> level, In<double> weights, int n_threads) {
                 require(margins.size() == layers.rows.size(),
                         "margins must have a value for each row");
                 LayerMargins pairs;
@@ -119,34 +129,34 @@ void bind_losses(nb::module_& m) {
                     }
                     pairs = {0, {between.data(), n * n}, n, view(level)};
                 }
-                return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                    return DominationLoss(layers, view(margins), pairs, grad);
+                return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
+                    return DominationLoss(layers, view(margins), pairs, a, grad);
                 });
             },
             "margins"_a.noconvert(), "constant"_a, "between"_a.noconvert(), "level"_a.noconvert(),
-            "n_threads"_a)
+            "weights"_a.noconvert(), "n_threads"_a)
         .def(
             "rank_hinge",
-            [](const Layers& layers, In<double> scores, int n_threads) {
+            [](const Layers& layers, In<double> scores, In<double> weights, int n_threads) {
                 require(scores.size() == layers.rows.size(),
                         "scores must have a value for each row");
-                return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                    return RankHinge(layers, view(scores), grad);
+                return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
+                    return RankHinge(layers, view(scores), a, grad);
                 });
             },
-            "scores"_a.noconvert(), "n_threads"_a)
+            "scores"_a.noconvert(), "weights"_a.noconvert(), "n_threads"_a)
         .def(
             "rank_logistic",
-            [](const Layers& layers, In<double> scores, int n_threads) {
+            [](const Layers& layers, In<double> scores, In<double> weights, int n_threads) {
                 require(scores.size() == layers.rows.size(),
                         "scores must have a value for each row");
-                return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                    return [&, grad](std::size_t q) {
-                        return rank_logistic(layers, q, view(scores), grad);
+                return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
+                    return [&, a, grad](std::size_t q) {
+                        return rank_logistic(layers, q, view(scores), a, grad);
                     };
                 });
             },
-            "scores"_a.noconvert(), "n_threads"_a)
+            "scores"_a.noconvert(), "weights"_a.noconvert(), "n_threads"_a)
         .def("pairs", [](const Layers& layers) {
             return make_array<double>(layers.n_queries(), [&](double* out) {
                 for (std::size_t q = 0; q < layers.n_queries(); ++q)

@@ -126,7 +126,7 @@ void bind_pamir(nb::module_& m) {
     m.def(
         "pamir",
         [](const Rows& rows, const Layers& layers, In<std::int64_t> queries, In<std::uint64_t> keys,
-           std::uint64_t seed, double C, Iterate& iterate, Out<double> losses) {
+           std::uint64_t seed, double C, In<double> weights, Iterate& iterate, Out<double> losses) {
             require(rows.n_rows == layers.rows.size() && rows.n_features == iterate.w.size(),
                     "rows must fit the queries and the weights");
             require(queries.size() == keys.size() && queries.size() > 0 &&
@@ -137,12 +137,14 @@ void bind_pamir(nb::module_& m) {
                             layers.first_layer[q + 1] - layers.first_layer[q] > 1,
                         "queries must have a pair");
             }
-            nb::gil_scoped_release release;
-            return pamir(rows, layers, view(queries), view(keys), seed, C, iterate,
-                         {losses.data(), losses.size()});
+            return with_weights(weights, rows.n_rows, [&](auto given) {
+                nb::gil_scoped_release release;
+                return pamir(rows, layers, view(queries), view(keys), seed, C, given, iterate,
+                             {losses.data(), losses.size()});
+            });
         },
         "rows"_a, "layers"_a, "queries"_a.noconvert(), "keys"_a.noconvert(), "seed"_a, "C"_a,
-        "iterate"_a, "losses"_a.noconvert());
+        "weights"_a.noconvert(), "iterate"_a, "losses"_a.noconvert());
 }
 
 // Rounds are rows of `rows`, with labels 0..k-1.

@@ -22,7 +22,10 @@ struct SoftmaxSpec {
     In<std::int64_t> indptr;
     In<double> phi, weights;
 
-    SoftmaxModel model() const { return SoftmaxModel(view(indptr), view(phi), view(weights)); }
+    template <class Use>
+    auto with_model(const Use& use) const {
+        return use(SoftmaxModel(view(indptr), view(phi), view(weights)));
+    }
 };
 struct DominationSpec {
     const Layers& layers;
@@ -30,11 +33,15 @@ struct DominationSpec {
     double constant;
     InMatrix<double> between;
     In<std::int64_t> level;
+    In<double> document;  // weights by row, or none
 
-    DominationModel model() const {
+    template <class Use>
+    auto with_model(const Use& use) const {
         const LayerMargins margins{
             constant, {between.data(), between.size()}, between.shape(0), view(level)};
-        return DominationModel(layers, view(weights), margins);
+        return with_weights(document, layers.rows.size(), [&](auto given) {
+            return use(DominationModel(layers, view(weights), given, margins));
+        });
     }
 };
 
@@ -49,7 +56,8 @@ std::unique_ptr<Descent> make(Model model, Columns X, std::size_t n_features,
 template <class Spec, class Float>
 std::unique_ptr<Descent> dense(const Spec& spec, InMatrix<Float> columns, std::string_view step) {
     const DenseColumns<Float> X{columns.data(), columns.shape(1)};
-    return make(spec.model(), X, columns.shape(0), step);
+    return spec.with_model(
+        [&](auto model) { return make(std::move(model), X, columns.shape(0), step); });
 }
 
 template <class Spec, class Float, class Index>
@@ -57,7 +65,8 @@ std::unique_ptr<Descent> sparse(const Spec& spec, In<Float> data, In<Index> indi
                                 In<Index> indptr, std::string_view step) {
     require(indptr.size() > 0 && data.size() == indices.size(), "not a CSC matrix");
     const SparseColumns<Float, Index> X{data.data(), indices.data(), indptr.data()};
-    return make(spec.model(), X, indptr.size() - 1, step);
+    return spec.with_model(
+        [&](auto model) { return make(std::move(model), X, indptr.size() - 1, step); });
 }
 
 // The arrays are looked at, not copied: keep_alive ties them to the descent.
@@ -86,9 +95,10 @@ void bind_solvers(nb::module_& m) {
              "phi"_a.noconvert(), "weights"_a.noconvert());
     nb::class_<DominationSpec>(m, "DominationSpec",
                                "Layers, weights and margins of a domination loss.")
-        .def(nb::init<const Layers&, In<double>, double, InMatrix<double>, In<std::int64_t>>(),
+        .def(nb::init<const Layers&, In<double>, double, InMatrix<double>, In<std::int64_t>,
+                      In<double>>(),
              "layers"_a, "weights"_a.noconvert(), "constant"_a, "between"_a.noconvert(),
-             "level"_a.noconvert(), nb::keep_alive<1, 2>());
+             "level"_a.noconvert(), "document"_a.noconvert(), nb::keep_alive<1, 2>());
     nb::class_<Descent>(m, "Descent", "Coordinate descent on one loss and matrix.")
         .def(
             "start",

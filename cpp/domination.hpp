@@ -1,8 +1,8 @@
-// Domination loss: sum over layers k and documents i in them of log(1 + Z_k e^{-m_i}), where m = s
-// - shift and Z_k = sum over layers l < k of e^{Delta(k, l)} S_l with S_l the sum of e^{m_j} over
-// layer l.
+// Domination loss: sum over layers k and documents i in them of a_i log(1 + Z_k e^{-m_i}), where m
+// = s - shift, a are the weights of the documents, and Z_k = sum over layers l < k of e^{Delta(k,
+// l)} S_l with S_l the sum of e^{m_j} over layer l.
 //
-// With pi_i = sigma(log Z_k - m_i) and P_k its sum over layer k, the gradient is
+// With pi_i = a_i sigma(log Z_k - m_i) and P_k its sum over layer k, the gradient is
 //     dL/dm_d = e^{m_d} sum_{k > l(d)} e^{Delta(k, l(d))} P_k / Z_k  -  pi_d.
 // A constant Delta is left out of log Z_k below and added where it is used; in P_k / Z_k it
 // cancels. Sums are kept as logarithms per layer; e^{m_d} / Z_k <= 1 wherever it is used, so
@@ -49,10 +49,12 @@ struct LayerMargins {
     }
 };
 
+template <class Weights>
 class DominationLoss {
     const Layers& layers_;
     std::span<const double> margins_;  // m, by row
     LayerMargins between_;
+    Weights weights_;  // a, by row
     double* grad_;
     std::vector<double> log_sum_, log_z_, pushes_;  // by layer of the query
 
@@ -65,8 +67,8 @@ class DominationLoss {
 
   public:
     DominationLoss(const Layers& layers, std::span<const double> margins, LayerMargins between,
-                   double* grad)
-        : layers_(layers), margins_(margins), between_(between), grad_(grad) {}
+                   Weights weights, double* grad)
+        : layers_(layers), margins_(margins), between_(between), weights_(weights), grad_(grad) {}
 
     double operator()(std::size_t q) {
         const auto first = layers_.first_layer[q], last = layers_.first_layer[q + 1];
@@ -91,9 +93,10 @@ class DominationLoss {
             }
             for (const auto row : rows) {
                 const Softplus term(between_.constant + log_z_[k] - margins_[row]);
-                value += term.value;
-                grad_[row] = -term.slope;
-                pushes_[k] += term.slope;
+                const double slope = weights_[row] * term.slope;
+                value += weights_[row] * term.value;
+                grad_[row] = -slope;
+                pushes_[k] += slope;
             }
         }
         push_down(first, n_layers);

@@ -1,6 +1,7 @@
 // The domination loss as coordinate descent sees it: slopes along a weight, and moves of it.
 //
-// sum_q weight_q sum_k sum_{i in layer k} log(1 + Z_k e^{-m_i}), with Z_k as in domination.hpp.
+// sum_q weight_q sum_k sum_{i in layer k} a_i log(1 + Z_k e^{-m_i}), with Z_k and the weights a of
+// the documents as in domination.hpp.
 // Queries whose exponentials are too far apart for one reference are evaluated in logarithms.
 #pragma once
 
@@ -21,16 +22,18 @@ namespace rankwright {
 // Margins below this would make 1 / Z, to the third power, too large.
 inline constexpr double kLowestMargin = -200;
 
+template <class Weights>
 class DominationModel {
     const Layers& layers_;
-    std::span<const double> weights_;
+    std::span<const double> weights_;  // by query
     LayerMargins between_;
     double highest_margin_, lowest_margin_;
     std::vector<double> factor_;        // e^{Delta}, by pair of levels; one entry if constant
+    Weights document_;                  // a, by row
     std::vector<std::int32_t> layer_;   // of each row
     std::vector<double> sum_;           // S, by layer
     std::vector<double> z_;             // Z, by layer
-    std::vector<double> r1_, r2_, r3_;  // sums over a layer of u, u^2, u^3 with u = 1 / (Z + e^m)
+    std::vector<double> r1_, r2_, r3_;  // sums over a layer of a u, a u^2, a u^3, u = 1 / (Z + e^m)
     std::vector<double> drift_;         // of Z since r was summed afresh, relative
     std::vector<double> reference_, largest_z_, n_dominating_;
     // Queries whose exponentials are too far apart for one reference, and their score gradients.
@@ -80,10 +83,10 @@ class DominationModel {
     void sum_reciprocals(std::size_t k) {
         double a = 0, b = 0, c = 0;
         for (const auto row : layers_.rows_of(static_cast<std::int64_t>(k))) {
-            const double u = 1 / (z_[k] + e[row]);
-            a += u;
-            b += u * u;
-            c += u * u * u;
+            const double u = 1 / (z_[k] + e[row]), au = document_[row] * u;
+            a += au;
+            b += au * u;
+            c += au * u * u;
         }
         r1_[k] = a;
         r2_[k] = b;
@@ -95,13 +98,15 @@ class DominationModel {
     std::vector<std::int32_t> query;
     std::vector<double> scores, e;  // scores are m, the margin shift included
 
-    DominationModel(const Layers& layers, std::span<const double> weights, LayerMargins between)
+    DominationModel(const Layers& layers, std::span<const double> weights, Weights document,
+                    LayerMargins between)
         : layers_(layers),
           weights_(weights),
           between_(between),
           highest_margin_(between.constant),
           lowest_margin_(between.constant),
-          factor_{std::exp(between.constant)} {
+          factor_{std::exp(between.constant)},
+          document_(document) {
         if (between.by_pair()) find_margins();
         const std::size_t n = layers.rows.size(), n_layers = layers.labels.size();
         layer_.resize(n);
@@ -121,8 +126,8 @@ class DominationModel {
                 for (const auto row : layers.rows_of(l)) {
                     layer_[row] = static_cast<std::int32_t>(l);
                     query[row] = static_cast<std::int32_t>(q);
+                    if (l > first) n_dominating_[q] += document_[row];
                 }
-                if (l > first) n_dominating_[q] += static_cast<double>(layers.rows_of(l).size());
             }
         }
         for (auto* v : {&first_, &second_, &nz1_, &nz2_}) v->resize(deepest);
@@ -143,7 +148,8 @@ class DominationModel {
         }
         far_[q] = lead + highest_margin_ > kRefreshLead || lowest_margin_ < kLowestMargin;
         if (far_[q]) {
-            DominationLoss(layers_, scores, between_, gradient_.data())(q);
+            DominationLoss(layers_, std::span<const double>(scores), between_, document_,
+                           gradient_.data())(q);
             return;
         }
         for (auto l = first; l < last; ++l) {
@@ -197,8 +203,8 @@ class DominationModel {
                 const std::size_t k = layer_[row];
                 if (k == first) continue;
                 const double x = X.value(r, i), u = 1 / (z_[k] + e[row]), exu = e[row] * x * u;
-                gradient -= z_[k] * x * u;
-                curvature += exu * x - exu * (2 * nz1_[k - first] * u + exu);
+                gradient -= document_[row] * (z_[k] * x * u);
+                curvature += document_[row] * (exu * x - exu * (2 * nz1_[k - first] * u + exu));
             }
             total.gradient += weights_[q] * gradient;
             total.curvature += weights_[q] * std::max(curvature, 0.0);
@@ -221,10 +227,10 @@ class DominationModel {
                 const auto row = X.row(r, i);
                 const std::size_t k = layer_[row];
                 if (k > first) {
-                    const double u = 1 / (z_[k] + e[row]);
-                    r1_[k] -= u;
-                    r2_[k] -= u * u;
-                    r3_[k] -= u * u * u;
+                    const double u = 1 / (z_[k] + e[row]), au = document_[row] * u;
+                    r1_[k] -= au;
+                    r2_[k] -= au * u;
+                    r3_[k] -= au * u * u;
                 }
                 scores[row] += step * X.value(r, i);
                 const double lead = scores[row] - reference_[q], grown = relative_exp(lead);
@@ -253,10 +259,10 @@ class DominationModel {
                 const auto row = X.row(r, i);
                 const std::size_t k = layer_[row];
                 if (k == first) continue;
-                const double u = 1 / (z_[k] + e[row]);
-                r1_[k] += u;
-                r2_[k] += u * u;
-                r3_[k] += u * u * u;
+                const double u = 1 / (z_[k] + e[row]), au = document_[row] * u;
+                r1_[k] += au;
+                r2_[k] += au * u;
+                r3_[k] += au * u * u;
             }
             for (std::size_t k = first + 1; k < last; ++k) {
                 const std::size_t size = layers_.rows_of(static_cast<std::int64_t>(k)).size();

@@ -1,7 +1,8 @@
 // PAMIR: passive-aggressive updates on triplets of a query, a document and one that it dominates.
 //
-//   l = max(0, 1 - w.(x+ - x-)),   w <- w + min(C, l / |x+ - x-|^2) (x+ - x-)
+//   l = max(0, 1 - w.(x+ - x-)),   w <- w + min(C a+, l / |x+ - x-|^2) (x+ - x-)
 //
+// with a+ the weight of the better document.
 // Round t draws a query among those that have pairs, a document above the lowest layer and one of
 // the layers below it, each uniformly: pure functions of the seed, t and the query's key.
 #pragma once
@@ -24,11 +25,11 @@ inline std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
 }
 
 // `queries` are those with a pair, in an order that does not depend on the data's; `keys` are their
-// seeds. Writes the hinge of each round, returns the number of updates.
-inline std::int64_t pamir(const Rows& rows, const Layers& layers,
-                          std::span<const std::int64_t> queries,
-                          std::span<const std::uint64_t> keys, std::uint64_t seed, double C,
-                          Iterate& iterate, std::span<double> losses) {
+// seeds. Writes the hinge of each round times its weight, returns the number of updates.
+template <class Weights>
+std::int64_t pamir(const Rows& rows, const Layers& layers, std::span<const std::int64_t> queries,
+                   std::span<const std::uint64_t> keys, std::uint64_t seed, double C,
+                   Weights weights, Iterate& iterate, std::span<double> losses) {
     std::int64_t n_updates = 0;
     const auto check = checkpoint.load();
     for (std::size_t i = 0; i < losses.size(); ++i) {
@@ -48,11 +49,11 @@ inline std::int64_t pamir(const Rows& rows, const Layers& layers,
         const auto better = layers.rows[high], worse = layers.rows[low];
         const double* w = iterate.w.data();
         const double loss = 1 - (rows.dot(better, w) - rows.dot(worse, w));
-        losses[i] = std::max(loss, 0.0);
-        if (!(loss > 0)) continue;
+        losses[i] = weights[better] * std::max(loss, 0.0);
+        if (!(losses[i] > 0)) continue;
         const double square = rows.squared_distance(better, worse);
         if (square == 0) continue;
-        const double step = std::min(C, loss / square);
+        const double step = std::min(C * weights[better], loss / square);
         ++n_updates;
         iterate.begin_update();
         iterate.add(rows, better, step);

@@ -9,6 +9,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "weights.hpp"
+
 namespace rankwright {
 
 namespace nb = nanobind;
@@ -33,6 +35,14 @@ std::span<const T> view(const In<T>& array) {
 // The kernels trust their callers; these keep a wrong call from the Python side out of memory.
 inline void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
+}
+
+// Calls `use` with the weights of the rows; none are given as an empty array.
+template <class Use>
+auto with_weights(const In<double>& weights, std::size_t n_rows, const Use& use) {
+    if (weights.size() == 0) return use(Unweighted());
+    require(weights.size() == n_rows, "weights must have a value for each row");
+    return use(view(weights));
 }
 
 template <class T, class Fill>

@@ -548,6 +548,9 @@ class Layers:
         level: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         n_threads: int,
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
@@ -558,6 +561,9 @@ class Layers:
         scores: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         n_threads: int,
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
@@ -566,6 +572,9 @@ class Layers:
     def rank_logistic(
         self,
         scores: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         n_threads: int,
@@ -705,6 +714,9 @@ class DominationSpec:
         ],
         level: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        document: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> None: ...
 
@@ -1030,6 +1042,9 @@ def pamir(
     ],
     seed: int,
     C: float,
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     iterate: Iterate,
     losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> int: ...

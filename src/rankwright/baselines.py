@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rankwright.data.hashing import combine, row_keys
 from rankwright.data.missing import Missing
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_fitted_array
+from rankwright.estimator import Ranker, check_fitted_array, mean_weights
 from rankwright.inputs import check_features, check_ranking_data
 from rankwright.metrics import parse
 
@@ -57,7 +57,15 @@ class BestFeature(Ranker):
         self.missing = missing
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> BestFeature:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+    ) -> BestFeature:
         """Find the feature.
 
         Parameters
@@ -65,9 +73,15 @@ class BestFeature(Ranker):
         X, y, qid
             Features, labels and query ids of documents, as for
             :meth:`rankwright.linear.LinearRanker.fit`.
+        sample_weight, query_weight : array-like of shape (n_docs,), optional
+            Weights of documents and queries: a query counts by the mean weight of its documents
+            times its own. One number per row; that of a query is the same in all its rows.
         """
         self.check_params()
-        data = check_ranking_data(self, X, y, qid)
+        data = check_ranking_data(self, X, y, qid, sample_weight, query_weight)
+        counts = np.ones(data.groups.n_queries)
+        if data.weights is not None:
+            counts = mean_weights(data.weights, data.groups)
         metric = parse(self.metric)
         columns = sp.csc_array(data.X) if sp.issparse(data.X) else data.X
         better = 1.0 if metric.higher_is_better else -1.0
@@ -79,13 +93,13 @@ class BestFeature(Ranker):
                 values = metric.per_query(
                     data.y, direction * scores, data.groups, n_jobs=self.n_jobs
                 )
-                value = better * float(np.nansum(values))
+                value = better * float(np.nansum(counts * values))
                 if value > best:  # of equal ones, the first
                     best, self.feature_, sign = value, j, direction
         self.coef_ = np.zeros(columns.shape[1])
         self.coef_[self.feature_] = sign
-        n_defined = int(np.count_nonzero(~np.isnan(values)))
-        self.train_metric_ = better * best / n_defined if n_defined else float("nan")
+        defined = float(counts[~np.isnan(values)].sum())
+        self.train_metric_ = better * best / defined if defined else float("nan")
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -123,10 +137,18 @@ class RandomRanker(Ranker):
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> RandomRanker:
-        """Learn nothing but the number of features."""
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+    ) -> RandomRanker:
+        """Learn nothing but the number of features; weights are checked, and change nothing."""
         self.check_params()
-        check_ranking_data(self, X, y, qid, allow_nan=True)
+        check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
         return self
 
     def predict(self, X: Any) -> Floats:

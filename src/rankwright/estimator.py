@@ -27,15 +27,17 @@ from rankwright.data.alignment import Features
 from rankwright.data.categories import check_categories
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
-from rankwright.data.groups import gather
+from rankwright.data.groups import Groups, gather
 from rankwright.data.missing import filled
-from rankwright.data.validation import Floats, check_qid, check_X
+from rankwright.data.validation import Floats, check_qid, check_weights, check_X
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import known_features, set_names
+from rankwright.inputs import gathered_weights, known_features, set_names
 from rankwright.losses import Loss, from_name
+from rankwright.losses.loss import sum_by_query
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import WithValue
 from rankwright.metrics.dcg import NDCG
+from rankwright.metrics.metric import mean_of_queries
 from rankwright.parameters import check_parameters
 
 SCORE_METRIC = NDCG(k=10)
@@ -315,16 +317,24 @@ class Ranker(Model, Estimator):
 
     TAGS: ClassVar[dict[str, bool]] = {"target_tags.positive_only": True}
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return mean NDCG@10.
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        r"""Return mean NDCG@10, :math:`\sum_q c_q \mathrm{NDCG}_q / \sum_q c_q`.
 
         Parameters
         ----------
         X, y, qid
             Documents, labels and query ids, in any order of the rows.
+        sample_weight : array-like of shape (n_docs,), optional
+            Weights; :math:`c_q` is their mean over the documents of the query. 1 by default.
         """
         ranker: Any = self
-        return mean_ndcg(ranker.predict(X), y, qid)
+        return mean_ndcg(ranker.predict(X), y, qid, sample_weight)
 
 
 def finite_scores(scores: Any, first_row: int = 0) -> Floats:
@@ -345,13 +355,34 @@ def check_fitted_array(model: Any, name: str, shape: tuple[int, ...]) -> None:
         raise DataError(f"{name} must be finite.")
 
 
-def mean_ndcg(scores: Floats, y: ArrayLike, qid: ArrayLike | None) -> float:
+def mean_ndcg(
+    scores: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None = None
+) -> float:
     """Return mean NDCG@10, the ``score`` of every ranker; higher is better."""
     labels = np.asarray(y, dtype=np.float64)
     order, groups = gather(check_qid(qid, len(labels)))
     if order is not None:
         labels, scores = labels[order], scores[order]
-    return SCORE_METRIC.mean(labels, scores, groups)
+    weights = gathered_weights(sample_weight, "sample_weight", groups, order)
+    if weights is None:
+        return SCORE_METRIC.mean(labels, scores, groups)
+    values = SCORE_METRIC.per_query(labels, scores, groups)
+    return mean_of_queries(values, str(SCORE_METRIC), mean_weights(weights, groups))
+
+
+def mean_weights(weights: Floats, groups: Groups) -> Floats:
+    """Return what a query counts in a mean over queries: the mean weight of its documents."""
+    return sum_by_query(weights, groups) / np.maximum(groups.sizes, 1)
+
+
+def mean_score(values: Any, sample_weight: ArrayLike | None) -> float:
+    """Return the mean of the scores of rows, or their weighted mean."""
+    scores = np.asarray(values, dtype=np.float64)
+    if sample_weight is None:
+        return float(np.mean(scores))
+    return float(
+        np.average(scores, weights=check_weights(sample_weight, "sample_weight", len(scores)))
+    )
 
 
 def known_loss(loss: Any) -> Loss | None:

@@ -23,7 +23,7 @@ from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_qid, first_place
+from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, first_place
 from rankwright.exceptions import DataError
 
 
@@ -35,6 +35,33 @@ class RankingData:
     y: Floats
     groups: Groups
     order: Ints | None  # input row of each row; None if nothing moved
+    sample_weight: Floats | None = None  # of each row; None if all are 1
+    query_weight: Floats | None = None  # of each row's query; None if all are 1
+
+    @property
+    def weights(self) -> Floats | None:
+        """What the term of each row in its query's loss is multiplied by; None if all are 1."""
+        documents, queries = self.sample_weight, self.query_weight
+        if documents is None or queries is None:
+            return queries if documents is None else documents
+        return documents * queries
+
+    @property
+    def weight_of_queries(self) -> Floats | None:
+        """The weight of each query; None if all are 1."""
+        return None if self.query_weight is None else self.query_weight[self.groups.indptr[:-1]]
+
+    def some_rows(self, rows: Ints, groups: Groups) -> RankingData:
+        """Return some of the rows, with the groups that they have."""
+        a, c = self.sample_weight, self.query_weight
+        return RankingData(
+            self.X[rows],
+            self.y[rows],
+            groups,
+            rows if self.order is None else self.order[rows],
+            None if a is None else a[rows],
+            None if c is None else c[rows],
+        )
 
 
 def check_ranking_data(
@@ -42,6 +69,8 @@ def check_ranking_data(
     X: Any,
     y: ArrayLike,
     qid: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
+    query_weight: ArrayLike | None = None,
     *,
     reset: bool = True,
     allow_nan: bool = False,
@@ -49,7 +78,8 @@ def check_ranking_data(
     """Validate what ``fit`` was given, and bring the rows of each query together.
 
     Sets ``n_features_in_`` and ``feature_names_in_``, or compares with them unless ``reset``.
-    ``allow_nan`` is for learners that know what to do with missing values.
+    ``allow_nan`` is for learners that know what to do with missing values. Weights are one number
+    per row; those of a query are the same in all its rows.
     """
     finite = "allow-nan" if allow_nan else True
     matrix, labels = check_rows(
@@ -59,7 +89,36 @@ def check_ranking_data(
     order, groups = gather(check_qid(qid, len(labels)))
     if order is not None:
         matrix, labels = matrix[order], labels[order]
-    return RankingData(matrix, labels, groups, order)
+    documents = gathered_weights(sample_weight, "sample_weight", groups, order)
+    queries = gathered_weights(query_weight, "query_weight", groups, order)
+    if queries is not None:
+        _check_same_in_query(queries, groups, order)
+    return RankingData(matrix, labels, groups, order, documents, queries)
+
+
+def gathered_weights(
+    weights: ArrayLike | None, name: str, groups: Groups, order: Ints | None
+) -> Floats | None:
+    """Return the weights of the gathered rows; None if all are 1, so that these change no bit."""
+    if weights is None:
+        return None
+    values = check_weights(weights, name, groups.n_rows)
+    if (values == 1).all():
+        return None
+    return values if order is None else values[order]
+
+
+def _check_same_in_query(weights: Floats, groups: Groups, order: Ints | None) -> None:
+    first = groups.indptr[:-1][groups.query_of_rows()]
+    differs = weights != weights[first]
+    if differs.any():
+        at = int(np.argmax(differs))
+        row, other = (at, first[at]) if order is None else (order[at], order[first[at]])
+        raise ValueError(
+            f"query_weight must be the same in all rows of a query, but row {row} has "
+            f"{weights[at]:g} and row {other} of the same query {weights[first[at]]:g}. Use "
+            "sample_weight for weights of documents."
+        )
 
 
 def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:

@@ -13,13 +13,13 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
-from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwright.data import Dataset
+from rankwright.estimator import Ranker
 from rankwright.linear import DominationRank, LinearRanker
 from rankwright.losses import XENDCG, Domination
 from rankwright.metrics import NDCG
@@ -39,6 +39,7 @@ from rankwright.predtron import (
     PredtronOrdinal,
     PredtronRanker,
 )
+from tests.contracts.expected import weights_differ
 
 # Many data here are odd on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
@@ -90,7 +91,10 @@ every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 # --- scikit-learn's checks ---------------------------------------------------------------------
 
 
-@parametrize_with_checks([*ESTIMATORS.values(), *ONLINE.values(), *PREDTRON.values()])
+@parametrize_with_checks(
+    [*ESTIMATORS.values(), *ONLINE.values(), *PREDTRON.values()],
+    expected_failed_checks=weights_differ,
+)
 def test_scikit_learn_agrees(estimator: Any, check: Callable[[Any], None]) -> None:
     # Each check is on data of its own; that no warning of ours appears is tested elsewhere.
     with warnings.catch_warnings():
@@ -304,24 +308,75 @@ def test_pipeline_with_a_scaler() -> None:
 
 
 def test_grid_search_over_a_pipeline() -> None:
-    # Pipeline.score passes a sample_weight to its last step whether it takes one or not
-    # (scikit-learn issue 30937), so that a pipeline of rankers needs a scorer.
+    # Pipeline.score passes a sample_weight to its last step, whether there is one or not
+    # (scikit-learn issue 30937).
     X, y, qid = make_data()
-
-    def ndcg(y: Any, scores: Any, qid: Any) -> float:
-        data = Dataset(scores[:, None], y, qid)
-        return NDCG(k=10).mean(data.y, data.X[:, 0], data.groups)
-
     with sklearn.config_context(enable_metadata_routing=True):
         ranker = LinearRanker("listnet").set_fit_request(qid=True).set_score_request(qid=True)
-        pipeline = make_pipeline(StandardScaler(), ranker)
         search = GridSearchCV(
-            pipeline,
+            make_pipeline(StandardScaler(), ranker),
             {"linearranker__alpha": [1e-3, 100.0]},
             cv=GroupKFold(3),
-            scoring=make_scorer(ndcg).set_score_request(qid=True),
         ).fit(X, y, qid=qid, groups=qid)
+    scores = []
+    for train, test in GroupKFold(3).split(X, y, qid):
+        scale = X[train].std(axis=0)
+        fitted = LinearRanker("listnet").fit(X[train] / scale, y[train], qid[train])
+        scores.append(fitted.score(X[test] / scale, y[test], qid[test]))
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(scores), abs=1e-6)
     assert search.best_score_ > 0.9
+
+
+def test_grid_search_over_a_pipeline_without_queries() -> None:
+    X, y, _ = make_data()
+    for estimator in (LinearRanker("listnet"), SLAMPerceptron(), PredtronRanker(), PRank()):
+        (name,) = make_pipeline(estimator).named_steps
+        grid = {f"{name}__alpha": [1e-3, 0.1]} if hasattr(estimator, "alpha") else {}
+        search = GridSearchCV(make_pipeline(StandardScaler(), estimator), grid, cv=3).fit(X, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_grid_search_routes_weights() -> None:
+    X, y, qid = make_data()
+    weight = 1.0 + np.arange(200) % 3
+    by_query = 1.0 + qid
+    names = {"qid": True, "sample_weight": True}
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = LinearRanker("listnet").set_fit_request(**names, query_weight=True)
+        pipeline = make_pipeline(StandardScaler(), ranker.set_score_request(**names))
+        pipeline[0].set_fit_request(sample_weight=False)
+        search = GridSearchCV(pipeline, {"linearranker__alpha": [0.1]}, cv=GroupKFold(3))
+        search.fit(X, y, qid=qid, groups=qid, sample_weight=weight, query_weight=by_query)
+    scores = []
+    for train, test in GroupKFold(3).split(X, y, qid):
+        scale, weights = X[train].std(axis=0), (weight[train], by_query[train])
+        fitted = LinearRanker("listnet", alpha=0.1).fit(
+            X[train] / scale,
+            y[train],
+            qid[train],
+            sample_weight=weights[0],
+            query_weight=weights[1],
+        )
+        scores.append(fitted.score(X[test] / scale, y[test], qid[test], weight[test]))
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(scores), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [*ONLINE, *PREDTRON])
+def test_score_of_rows_is_a_weighted_mean(name: str) -> None:
+    X, y, _ = make_data()
+    estimator = clone((ONLINE | PREDTRON)[name])
+    if isinstance(estimator, PredtronMultilabel | PredtronLabelRanker):
+        y = np.column_stack([y > 0, y > 1, y > 2]).astype(int)
+    if isinstance(estimator, Ranker):
+        pytest.skip("its score is a mean over queries")
+    fitted = estimator.fit(X, y)
+    weight = 1.0 + np.arange(200) % 3
+    copies = np.repeat(np.arange(200), weight.astype(int))
+    found = fitted.score(X, y, sample_weight=weight)
+    assert fitted.score(X, y, np.arange(200), weight) == found  # the third argument is no weight
+    assert found == pytest.approx(fitted.score(X[copies], y[copies]))
+    if not isinstance(estimator, PredtronLabelRanker):  # which makes no mistake here
+        assert found != fitted.score(X, y)
 
 
 def test_feature_names() -> None:

@@ -32,6 +32,7 @@
 #include "rank_metrics.hpp"
 #include "ranking.hpp"
 #include "slam.hpp"
+#include "weights.hpp"
 
 using namespace rankwright;
 
@@ -125,7 +126,7 @@ std::string results(const Sample& sample, int n_threads) {
     keep(by_query);
     keep(by_row);
     each_query_loss(indptr, n_threads, by_query.data(),
-                    [&] { return RankHinge(layers, scores, by_row.data()); });
+                    [&] { return RankHinge(layers, scores, Unweighted(), by_row.data()); });
     keep(by_query);
     keep(by_row);
     const DenseRows<float> rows(X.data(), n_rows, Sample::n_features);

@@ -94,10 +94,13 @@ def slam_perceptron(
 
 
 def gradient_descent(
-    queries: list[tuple[Floats, Floats]], value_and_grad: Any, steps: list[float]
+    queries: list[tuple[Floats, Floats]],
+    value_and_grad: Any,
+    steps: list[float],
+    start: Floats | None = None,
 ) -> Run:
     """Online gradient descent; ``value_and_grad(s, y, t)`` knows the round."""
-    run = Run(np.zeros(queries[0][0].shape[1]))
+    run = Run(np.zeros(queries[0][0].shape[1]) if start is None else start)
     for t, (X, y) in enumerate(queries):
         value, grad = value_and_grad(X @ run.w, y, t)
         run.losses.append(value)
@@ -186,10 +189,12 @@ def pamir(
     draw: Callable[[int], tuple[int, int, int]],
     n_rounds: int,
     C: float,
+    weights: Sequence[Floats] | None = None,
 ) -> Run:
-    """``w += min(C, l / |x+ - x-|^2) (x+ - x-)`` with ``l = max(0, 1 - w.(x+ - x-))``.
+    """``w += min(C a, l / |x+ - x-|^2) (x+ - x-)`` with ``l = max(0, 1 - w.(x+ - x-))``.
 
-    ``draw(t)`` names query, better and worse document of round t.
+    ``draw(t)`` names query, better and worse document of round t; a is the weight of the better
+    one, and multiplies the loss.
     """
     run = Run(np.zeros(queries[0][0].shape[1]))
     for t in range(n_rounds):
@@ -198,9 +203,10 @@ def pamir(
         assert y[better] > y[worse]
         difference = X[better] - X[worse]
         loss = max(0.0, 1 - float(run.w @ difference))
-        run.losses.append(loss)
-        if loss > 0 and difference.any():
-            run.w = run.w + min(C, loss / float(difference @ difference)) * difference
+        a = 1.0 if weights is None else float(weights[q][better])
+        run.losses.append(a * loss)
+        if a * loss > 0 and difference.any():
+            run.w = run.w + min(C * a, loss / float(difference @ difference)) * difference
             run.n_updates += 1
         run.history.append(run.w)
     return run

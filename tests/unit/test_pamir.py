@@ -76,6 +76,21 @@ def test_the_kernel_is_its_twin(seed: int, C: float, kind: Any) -> None:
         assert model.cumulative_loss_ == pytest.approx(sum(run.losses), abs=1e-10)
 
 
+def test_a_triplet_has_the_weight_of_its_better_document_times_its_query_s() -> None:
+    X, y, qid = make_data(0)
+    rng = np.random.default_rng(0)
+    a = rng.uniform(0, 3, len(y)) * (rng.random(len(y)) < 0.8)
+    c = 1.0 + np.unique(qid, return_inverse=True)[1]
+    ids = list(dict.fromkeys(qid.tolist()))
+    queries = [(X[qid == i], y[qid == i]) for i in ids]
+    run = reference.pamir(queries, draws(y, qid, 0), 300, 0.1, [(a * c)[qid == i] for i in ids])
+    model = PAMIR(0.1, n_triplets=300)
+    (rounds,) = model.fit_rounds(X, y, qid, sample_weight=a, query_weight=c)
+    np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
+    np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-10)
+    assert model.n_updates_ == np.count_nonzero(rounds.losses)
+
+
 def test_every_triplet_is_drawn_about_equally_often() -> None:
     # One-hot documents and tiny steps: the weights count the draws.
     y = np.array([0.0, 0, 1, 1, 2])

@@ -186,3 +186,27 @@ def test_bad_shapes() -> None:
         TopicRankers().fit(X, Y, ["oil"])
     with pytest.raises(ValueError, match="X has 79 features, but TopicRankers is expecting 80"):
         TopicRankers({"penalty": "l1"}).fit(X, Y).predict(X[:, :79])
+
+
+def test_weights_of_documents_are_those_of_each_ranker() -> None:
+    X, Y = make_topics()
+    weight = 1.0 + np.arange(300) % 3
+    params = {"penalty": "l1", "alpha": 0.02, "n_induced": 5}
+    rankers = TopicRankers(params).fit(X, Y, sample_weight=weight)
+    for t in range(3):
+        one = DominationRank("l1", 0.02 * Y[:, t].sum(), n_induced=5)
+        one.fit(X, Y[:, t], sample_weight=weight)
+        np.testing.assert_array_equal(rankers.coef_[:, [t]].toarray().ravel(), one.coef_)
+    grid = {"alpha": [0.1, 0.01]}
+    plain, ones = (
+        TopicRankers(params, grid=grid).fit(X, Y, sample_weight=given)
+        for given in (None, np.ones(300))
+    )
+    np.testing.assert_array_equal(plain.coef_.toarray(), ones.coef_.toarray())
+    weighted = TopicRankers(params, grid=grid).fit(X, Y, sample_weight=weight)
+    assert (weighted.validation_ != plain.validation_).any()
+    assert rankers.score(X, Y, sample_weight=np.ones(300)) == rankers.score(X, Y)
+    with pytest.raises(ValueError, match=r"^sample_weight must be 1: average precision knows no"):
+        rankers.score(X, Y, weight)
+    with pytest.raises(ValueError, match=r"^sample_weight must have 300 values, one per row"):
+        TopicRankers(params).fit(X, Y, sample_weight=weight[:-1])

@@ -19,6 +19,7 @@ from rankwright.data.validation import (
     check_names,
     check_qid,
     check_scores,
+    check_weights,
     check_X,
     check_y,
     require_rows,
@@ -390,3 +391,21 @@ def test_data_errors_travel_between_processes() -> None:
     error = pickle.loads(pickle.dumps(DataError("is wrong.", path="f.txt", line=3)))
     assert str(error) == "f.txt, line 3: is wrong."
     assert (error.message, error.path, error.line, error.field) == ("is wrong.", "f.txt", 3, None)
+
+
+def test_weights_of_other_libraries() -> None:
+    pandas = pytest.importorskip("pandas")
+    arrow = pytest.importorskip("pyarrow")
+    given = [1.0, 2.0, 0.0]
+    # By position, whatever the index says.
+    series = pandas.Series(given, index=[2, 0, 1])
+    for weights in (given, tuple(given), series, arrow.array(given), np.array(given, np.float32)):
+        assert check_weights(weights, "sample_weight", 3).tolist() == given
+    assert check_weights(2, "sample_weight", 3).tolist() == [2.0, 2.0, 2.0]
+    masked: Any = np.ma.array(given, mask=[False, True, False])
+    with pytest.raises(
+        ValueError, match=r"^sample_weight must not be missing, but row 1 is masked"
+    ):
+        check_weights(masked, "sample_weight", 3)
+    with pytest.raises(ValueError, match=r"^sample_weight must be finite, but row 0 is nan"):
+        check_weights(pandas.Series([None, 1.0, 1.0]), "sample_weight", 3)

@@ -123,6 +123,11 @@ class Groups:
         rows: Ints = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         return rows
 
+    def only(self, query: int) -> Groups:
+        """Return one query by itself, with its id: what is drawn by id is drawn alike."""
+        n_rows = int(self.indptr[query + 1] - self.indptr[query])
+        return Groups(np.array([0, n_rows]), self.names[query : query + 1])
+
     def require_rows(self, n_rows: int) -> None:
         """Raise unless the queries own exactly ``n_rows`` rows."""
         if self.n_rows != n_rows:

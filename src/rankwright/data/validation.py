@@ -71,6 +71,20 @@ def check_scores(scores: ArrayLike, n_rows: int | None = None, *, finite: bool =
     return _check_vector(scores, "scores", n_rows, finite)
 
 
+def check_weights(weights: ArrayLike, name: str, n_rows: int) -> Floats:
+    """Return weights as a float64 vector: finite, none negative, not all 0; a number is for all."""
+    given = _as_array(plain(weights, name), name)
+    vector = _check_vector(np.repeat(given, n_rows) if given.ndim == 0 else given, name, n_rows)
+    if (vector < 0).any():
+        row = int(np.argmax(vector < 0))
+        raise ValueError(f"{name} must not be negative, but row {row} is {vector[row]:g}.")
+    if n_rows and not vector.any():
+        raise ValueError(
+            f"{name} must not be zero everywhere, but is. Leave it out for equal weights."
+        )
+    return vector
+
+
 def check_qid(qid: ArrayLike | None, n_rows: int | None = None) -> NDArray[Any]:
     """Return query ids as a vector of int64 or of strings; None is one query of all rows."""
     if qid is None and n_rows is not None:

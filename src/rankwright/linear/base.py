@@ -97,8 +97,21 @@ class LinearModel(Ranker):
 
     # ---- fitting ----
 
-    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
-        """Learn from documents with labels.
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+    ) -> Self:
+        r"""Learn from documents with labels.
+
+        With weights the mean loss is :math:`\frac{1}{Q} \sum_q c_q L_a(X_q w, y_q)`. Cross
+        entropies have :math:`L_a = -\sum_i a_i \phi_i \log \rho_i`; other losses have
+        :math:`a_i` times each term in which document i is the one that should win. ``gap_`` holds
+        for the weighted loss; what a loss bounds does not.
 
         Parameters
         ----------
@@ -108,9 +121,14 @@ class LinearModel(Ranker):
             Labels; larger is more relevant.
         qid : array-like of shape (n_docs,), optional
             Query ids in any order; None is one query.
+        sample_weight : array-like of shape (n_docs,), optional
+            :math:`a`: weights of the documents, such as inverse propensities of clicks.
+        query_weight : array-like of shape (n_docs,), optional
+            :math:`c`: one number per row, the same in all rows of a query. Weight 2 is the query
+            twice, but for Q, which stays.
         """
         self.check_params()
-        return self._fit(check_ranking_data(self, X, y, qid))
+        return self._fit(check_ranking_data(self, X, y, qid, sample_weight, query_weight))
 
     def fit_dataset(
         self,
@@ -141,7 +159,7 @@ class LinearModel(Ranker):
         loss = self.loss_for(data.y)
         data = self._grouped(self._training_part(data))
         X, scale = self._scaled(data.X)
-        share = Share(X, data.y, data.groups, self.n_jobs)
+        share = Share(X, data.y, data.groups, self.n_jobs, data.weights)
         return Objective([share], loss, penalty), scale
 
     def _penalty(self, alpha: float) -> ElasticNet:
@@ -193,6 +211,8 @@ class LinearModel(Ranker):
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
         alphas: Sequence[float] | None = None,
         n_alphas: int = 20,
         valid: Dataset | None = None,
@@ -202,8 +222,8 @@ class LinearModel(Ranker):
 
         Parameters
         ----------
-        X, y, qid
-            As for :meth:`fit`.
+        X, y, qid, sample_weight, query_weight
+            As for :meth:`fit`; validation queries have no weights.
         alphas : sequence of float, optional
             Penalty weights; by default ``n_alphas`` from where all weights are 0 (with l1) down to
             a ten-thousandth of it.
@@ -215,7 +235,7 @@ class LinearModel(Ranker):
             The quality.
         """
         self.check_params()
-        data = check_ranking_data(self, X, y, qid)
+        data = check_ranking_data(self, X, y, qid, sample_weight, query_weight)
         if valid is not None:
             valid = self.align(valid)
         objective, scale = self._objective(data, ElasticNet())

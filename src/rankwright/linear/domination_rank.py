@@ -179,8 +179,7 @@ class DominationRank(LinearModel):
         # Rows keep their order, so that what is left of a query is still one range.
         query = data.groups.query_of_rows()[rows]
         indptr = np.searchsorted(query, np.arange(data.groups.n_queries + 1))
-        groups = Groups(indptr, data.groups.ids)
-        return replace(data, X=data.X[rows], y=data.y[rows], groups=groups)
+        return data.some_rows(rows, Groups(indptr, data.groups.ids))
 
     def _grouped(self, data: RankingData) -> RankingData:
         return replace(data, groups=Groups.one_query(len(data.y))) if self.pooled else data

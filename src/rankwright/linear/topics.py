@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.hashing import combine, mix
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats, Matrix, check_weights
 from rankwright.estimator import Estimator, check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features, check_rows
@@ -105,7 +106,14 @@ class TopicRankers(Estimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any, topics: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        topics: Sequence[str] | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn a ranker for each column of Y.
 
         Parameters
@@ -116,6 +124,9 @@ class TopicRankers(Estimator):
             How relevant each document is to each topic; 0 is irrelevant.
         topics : sequence of str, optional
             Names of the topics; by default those of the columns of Y, or their numbers.
+        sample_weight : array-like of shape (n_docs,), optional
+            Weights of the documents, as for :meth:`rankwright.linear.DominationRank.fit`; the
+            documents on which a grid is measured count alike.
         """
         self.check_params()
         matrix = check_rows(self, X)
@@ -135,8 +146,13 @@ class TopicRankers(Estimator):
         def column(t: int) -> Floats:
             return np.asarray(labels[:, [t]].toarray(), dtype=np.float64).ravel()
 
-        self._choose(matrix, column, n_topics)
-        fitted = self._map(lambda t: self._fit_topic(matrix, column(t), t), range(n_topics))
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, "sample_weight", matrix.shape[0])
+        self._choose(matrix, column, n_topics, weights)
+        fitted = self._map(
+            lambda t: self._fit_topic(matrix, column(t), t, weights), range(n_topics)
+        )
         self._keep(fitted)
         return self
 
@@ -147,8 +163,14 @@ class TopicRankers(Estimator):
         used = np.unique(coef.indices)
         return finite_scores(matrix[:, used] @ coef[used].toarray())
 
-    def score(self, X: Any, Y: Any) -> float:
-        """Return the mean over topics of the average precision."""
+    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean over topics of the average precision.
+
+        It knows no weights of documents: ``sample_weight``, which pipelines pass, must be 1 or
+        None.
+        """
+        if sample_weight is not None and (np.asarray(sample_weight) != 1).any():
+            raise ValueError("sample_weight must be 1: average precision knows no weights.")
         scores, labels = self.predict(X), _by_topic(Y).toarray()
         found = [AP().per_query(labels[:, t], scores[:, t])[0] for t in range(scores.shape[1])]
         return float(np.nanmean(found))
@@ -163,7 +185,9 @@ class TopicRankers(Estimator):
 
     # ---- choosing ----
 
-    def _choose(self, X: Matrix, column: Callable[[int], Floats], n_topics: int) -> None:
+    def _choose(
+        self, X: Matrix, column: Callable[[int], Floats], n_topics: int, weights: Floats | None
+    ) -> None:
         # As in the thesis: l1, and features that come in by rounds.
         base = {"penalty": "l1", "n_induced": 50} if self.params is None else self.params
         self.choices_: list[dict[str, Any]] = [dict(base) for _ in range(n_topics)]
@@ -175,7 +199,9 @@ class TopicRankers(Estimator):
             drawn = mix(combine(self.random_state, mix(tuned)))
             tuned = np.sort(np.argsort(drawn, kind="stable")[: self.n_tuned])
         combinations = _combinations(base, self.grid)
-        tried = self._map(lambda t: self._try(X, column(t), t, combinations), tuned.tolist())
+        tried = self._map(
+            lambda t: self._try(X, column(t), t, combinations, weights), tuned.tolist()
+        )
         values = np.array(tried)  # larger is better; (topics, combinations)
         if self.n_tuned is not None:
             # Topics without a relevant document have nothing to choose by: if none has, the first.
@@ -191,7 +217,12 @@ class TopicRankers(Estimator):
         self.validation_[tuned] = sign * values[np.arange(len(tuned)), choice]
 
     def _try(
-        self, X: Matrix, y: Floats, topic: int, combinations: list[dict[str, Any]]
+        self,
+        X: Matrix,
+        y: Floats,
+        topic: int,
+        combinations: list[dict[str, Any]],
+        weights: Floats | None,
     ) -> list[float]:
         """Return the quality of each combination on documents that are left out."""
         if not (y > 0).any():  # nothing to learn, nothing to choose by
@@ -209,6 +240,7 @@ class TopicRankers(Estimator):
             points = ranker.path(
                 train_X,
                 train_y,
+                sample_weight=None if weights is None else weights[rows],
                 alphas=[a * scale for a in alphas],
                 valid=valid,
                 metric=AP(empty=0.0),
@@ -220,11 +252,14 @@ class TopicRankers(Estimator):
 
     # ---- fitting ----
 
-    def _fit_topic(self, X: Matrix, y: Floats, topic: int) -> tuple[Ints, Floats]:
+    def _fit_topic(
+        self, X: Matrix, y: Floats, topic: int, weights: Floats | None
+    ) -> tuple[Ints, Floats]:
         ranker = self._ranker(self.choices_[topic], topic)
         # The same penalty for each relevant document, as when alpha was chosen. Of a path, since a
         # topic without weights is nothing to warn of.
-        (point,) = ranker.path(X, y, alphas=[ranker.alpha * _n_dominating(y)])
+        alpha = ranker.alpha * _n_dominating(y)
+        (point,) = ranker.path(X, y, sample_weight=weights, alphas=[alpha])
         coef = point.coef
         features = np.flatnonzero(coef)
         return features, coef[features]

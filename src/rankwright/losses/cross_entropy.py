@@ -37,15 +37,15 @@ class PreparedSoftmax:
             scores, self.phi, self.weights, self.eps, self.groups.indptr, self.threads
         )
 
-    def weighted(self, doc_weights: Floats | None) -> PreparedSoftmax:
-        r"""Return :math:`-\sum_i w_i \phi_i \log \rho_i`.
+    def weighted(self, weights: Floats | None) -> PreparedSoftmax:
+        r"""Return :math:`-\sum_i a_i \phi_i \log \rho_i`, given a weight :math:`a_i` for each row.
 
-        With :math:`W = \sum_i w_i \phi_i` that is W times the cross entropy of the targets
-        :math:`w_i \phi_i / W`.
+        With :math:`A = \sum_i a_i \phi_i` that is A times the cross entropy of the targets
+        :math:`a_i \phi_i / A`.
         """
-        if doc_weights is None:
+        if weights is None:
             return self
-        raw = doc_weights * self.phi
+        raw = weights * self.phi
         total = sum_by_query(raw, self.groups)
         of_row = np.repeat(total, self.groups.sizes)
         phi = np.divide(raw, of_row, out=np.zeros_like(raw), where=of_row > 0)

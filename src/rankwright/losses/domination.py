@@ -120,10 +120,17 @@ class Domination(Loss):
         return 2.0 * max(m - 1, 0)
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> PreparedDomination:
         """Sort the labels into layers and lay out the margins."""
-        return PreparedDomination(y, self.layer(y), groups, self.margin, n_threads(n_jobs))
+        threads = n_threads(n_jobs)
+        return PreparedDomination(y, self.layer(y), groups, self.margin, threads, weights)
 
     def layer(self, y: Floats) -> Floats:
         """Return the layer of each label."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,12 +57,23 @@ class Loss:
         """The metric that the loss bounds from above, if it is known to bound one."""
         return None
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether :meth:`prepare` has an argument ``weights``."""
+        return has_argument(self.prepare, "weights")
+
     def lipschitz(self, m: int) -> float:
         """Return a bound on the l1 norm of the score gradient of a query with ``m`` documents."""
         raise NotImplementedError
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> Prepared:
         """Do once what depends on the labels only; arguments are trusted.
 
@@ -75,6 +87,10 @@ class Loss:
             Number of the random draw, for losses that draw.
         n_jobs : int, optional
             Threads.
+        weights : ndarray of shape (n_docs,), optional
+            What the term of each document is multiplied by: its target in a cross entropy, the
+            terms in which it is the one that should win in all other losses. Equal weights in a
+            query multiply the query's loss.
         """
         raise NotImplementedError
 
@@ -107,6 +123,11 @@ class Loss:
     ) -> tuple[Floats, Floats]:
         labels, values, groups = check_query_data(scores, y, groups)
         return self.prepare(labels, groups, n_jobs=n_jobs).values_and_grad(values)
+
+
+def has_argument(function: Callable[..., Any], name: str) -> bool:
+    """Tell whether a function has an argument of this name."""
+    return name in inspect.signature(function).parameters
 
 
 def check_query_data(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
-from rankwright.losses.loss import Bound, Loss
+from rankwright.losses.loss import Bound, Loss, has_argument
 from rankwright.losses.prepared import Prepared
 
 
@@ -26,6 +26,56 @@ class WithValue(Protocol):
 def as_loss(loss: Any) -> Loss:
     """Return a loss as the library asks it: itself, or with answers that are always safe."""
     return loss if isinstance(loss, Loss) else _OwnLoss(loss)
+
+
+def prepare_loss(
+    loss: Any, y: Floats, groups: Groups, weights: Floats | None = None, **options: Any
+) -> Prepared:
+    """Prepare any loss, with a weight for each row or None.
+
+    Raises ValueError if documents of a query differ in weight and the loss is one's own, whose
+    terms are not known; if it has a ``prepare`` with an argument ``weights``, it is asked.
+    """
+    known = as_loss(loss)
+    if weights is None:
+        return known.prepare(y, groups, **options)
+    if known.takes_weights:
+        return known.prepare(y, groups, weights=weights, **options)
+    of_query = weights[np.minimum(groups.indptr[:-1], len(weights) - 1)]
+    if (weights != np.repeat(of_query, groups.sizes)).any():
+        raise ValueError(
+            "sample_weight needs a loss that knows its documents' terms, but "
+            f"{type(loss).__name__} has no prepare(..., weights=). Use query_weight."
+        )
+    return _QueryWeighted(known, y, groups, of_query, weights, options)
+
+
+class _QueryWeighted:
+    """A loss of which nothing is known, each query times its weight."""
+
+    def __init__(
+        self,
+        loss: Loss,
+        y: Floats,
+        groups: Groups,
+        of_query: Floats,
+        of_row: Floats,
+        options: dict[str, Any],
+    ) -> None:
+        self.of_query, self.of_row = of_query, of_row
+        # Query by query: a loss that has only sums tells no query's own value.
+        self.parts = [
+            (rows, loss.prepare(y[rows], groups.only(q), **options))
+            for q, rows in enumerate(groups)
+        ]
+
+    def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the value of each query and the gradient."""
+        values, grad = np.zeros(len(self.parts)), np.zeros(len(scores))
+        for q, (rows, part) in enumerate(self.parts):
+            value, grad[rows] = part.values_and_grad(scores[rows])
+            values[q] = value.sum()
+        return self.of_query * values, self.of_row * grad
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +96,11 @@ class _OwnLoss(Loss):
         """The metric that it says it bounds."""
         bound: Bound | None = getattr(self.own, "bound", None)
         return bound
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether it can be prepared, with an argument ``weights``."""
+        return hasattr(self.own, "prepare") and has_argument(self.own.prepare, "weights")
 
     def lipschitz(self, m: int) -> float:
         """Return its bound on the gradient; NotImplementedError if it has none."""

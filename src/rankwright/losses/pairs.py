@@ -16,7 +16,8 @@ from rankwright.losses.loss import Bound, Loss
 from rankwright.metrics.pairs import PairwiseError
 from rankwright.threads import n_threads
 
-Kernel: TypeAlias = Callable[[Floats, int], tuple[Floats, Floats]]  # (scores, threads)
+# (scores, weights by row or none, threads)
+Kernel: TypeAlias = Callable[[Floats, Floats, int], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -56,19 +57,33 @@ class _PairLoss(Loss):
         return 2.0 if self.normalize == "pairs" else m * m / 2
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> PreparedPairs:
         """Sort the labels into layers."""
-        return PreparedPairs(y, groups, self, n_threads(n_jobs))
+        return PreparedPairs(y, groups, self, n_threads(n_jobs), weights)
 
 
 class PreparedPairs:
     """A pair loss on given labels."""
 
-    def __init__(self, y: Floats, groups: Groups, loss: _PairLoss, threads: int) -> None:
+    def __init__(
+        self,
+        y: Floats,
+        groups: Groups,
+        loss: _PairLoss,
+        threads: int,
+        weights: Floats | None = None,
+    ) -> None:
         self.layers = _kernels.Layers(y, groups.indptr, threads)
         self.kernel = loss.kernel(self.layers)
         self.threads = threads
+        self.document = np.empty(0) if weights is None else weights  # none, or one of each row
         self.weights: Floats | None = None
         if loss.normalize == "pairs":
             # A query without pairs has loss 0, whatever it is divided by.
@@ -78,7 +93,7 @@ class PreparedPairs:
 
     def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the value of each query and a (sub)gradient."""
-        values, grad = self.kernel(scores, self.threads)
+        values, grad = self.kernel(scores, self.document, self.threads)
         if self.weights is None:
             return values, grad
         return values * self.weights, grad * self.row_weights

@@ -28,10 +28,17 @@ class PreparedDomination:
     """
 
     def __init__(
-        self, y: Floats, layer: Floats, groups: Groups, margin: Margin, threads: int
+        self,
+        y: Floats,
+        layer: Floats,
+        groups: Groups,
+        margin: Margin,
+        threads: int,
+        weights: Floats | None = None,
     ) -> None:
         self.layers = _kernels.Layers(layer, groups.indptr, threads)
         self.threads = threads
+        self.weights = np.empty(0) if weights is None else weights  # none, or one of each row
         self.shift: Floats | None = None
         self.between = LayerMargins()
         if margin is None:
@@ -65,7 +72,12 @@ class PreparedDomination:
         """Return the value of each query and the gradient."""
         between = self.between
         return self.layers.domination(
-            self.margins(scores), between.constant, between.matrix, between.level, self.threads
+            self.margins(scores),
+            between.constant,
+            between.matrix,
+            between.level,
+            self.weights,
+            self.threads,
         )
 
     @property
@@ -79,8 +91,9 @@ class PreparedDomination:
         With :math:`q` the softmax over the layers below k, :math:`\mu_k` its mean of x, and for a
         document i of layer k :math:`\pi_i = \sigma(\log Z_k - m_i)`, the variance of i's term is
         :math:`\pi_i \mathrm{Cov}_q + \pi_i (1 - \pi_i)(x_i - \mu_k)(x_i - \mu_k)^\top`. Summed over
-        i this is a weighted product of all documents plus matrices of rank two, one for each layer.
-        Features are centred by query first, which changes nothing but the rounding.
+        i, times its weight, this is a weighted product of all documents plus matrices of rank two,
+        one for each layer. Features are centred by query first, which changes nothing but the
+        rounding.
         """
         rows, begin = self.layers.rows, self.layers.begin
         first = np.unique(self.layers.first_layer)  # of the queries that have documents
@@ -90,6 +103,8 @@ class PreparedDomination:
         pi = _sigmoid(sums.log_z[layer] - sums.m)
         pi[sums.is_lowest[layer]] = 0
         spread = pi * (1 - pi)
+        if self.weights.size:
+            spread, pi = self.weights[rows] * spread, self.weights[rows] * pi
         pushes = sums.over_layers(pi)
         with np.errstate(divide="ignore"):
             log_a = sums.push_down(np.log(pushes))
@@ -117,7 +132,7 @@ class PreparedDomination:
 
         For document i of layer k, with :math:`\sigma_i = Z_k / (Z_k + e^{m_i})`, :math:`q = c
         \sigma_i` and :math:`M_k` the mean of m below layer k under weights :math:`e^{m + \Delta}`,
-        it is :math:`(1 - q) \log(1 - q) + q (\log q + M_k - \log Z_k)`.
+        it is :math:`(1 - q) \log(1 - q) + q (\log q + M_k - \log Z_k)`, times the weight of i.
         """
         sums = LayerSums(self.layers, self.margins(scores), self.between)
         log_z, mean = sums.mean_margin_below()
@@ -129,17 +144,20 @@ class PreparedDomination:
         # 1 - q = (1 - c) + c / (1 + e^lead), which keeps its digits when q is near 1.
         rest = (1 - c) + c * np.exp(-np.logaddexp(0.0, lead))
         some = rest > 0
-        entropy = (rest[some] * np.log(rest[some])).sum()
+        entropy = rest[some] * np.log(rest[some])
         # q log q is 0 at 0; the floor is a number that 0 can be multiplied by.
         inner = np.where(q > 0, q * (np.maximum(log_q, -1e308) + mean[layer] - log_z[layer]), 0.0)
-        return float(entropy + inner.sum())
+        if self.weights.size:
+            own = self.weights[self.layers.rows][dominating]
+            entropy, inner = own[some] * entropy, own * inner
+        return float(entropy.sum() + inner.sum())
 
     def descent_spec(self, n_queries: int) -> _kernels.DominationSpec:
         """Return layers and margins for coordinate descent."""
         between = self.between
         weights = np.full(len(self.layers.first_layer) - 1, 1 / n_queries)
         return _kernels.DominationSpec(
-            self.layers, weights, between.constant, between.matrix, between.level
+            self.layers, weights, between.constant, between.matrix, between.level, self.weights
         )
 
 

@@ -162,17 +162,32 @@ class SLAM(Loss):
         return np.divide(v, z, out=np.zeros_like(v), where=z > 0)
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> PreparedSLAM:
         """Sort the labels and compute the weights."""
-        return PreparedSLAM(y, groups, self, n_threads(n_jobs))
+        return PreparedSLAM(y, groups, self, n_threads(n_jobs), weights)
 
 
 class PreparedSLAM:
     """SLAM on given labels."""
 
-    def __init__(self, y: Floats, groups: Groups, loss: SLAM, threads: int) -> None:
+    def __init__(
+        self,
+        y: Floats,
+        groups: Groups,
+        loss: SLAM,
+        threads: int,
+        weights: Floats | None = None,
+    ) -> None:
         self.v = loss.weights(y, groups)
+        if weights is not None:
+            self.v = weights * self.v
         if isinstance(loss.metric, str) and loss.metric.startswith("map"):
             y = (y >= loss.threshold).astype(np.float64)  # MAP knows two grades
         self.y = y

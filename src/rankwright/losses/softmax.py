@@ -51,12 +51,19 @@ class ListNet(WithTerms, Loss):
         return 2.0
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> PreparedSoftmax:
         """Compute the softmax of the labels."""
         threads = n_threads(n_jobs)
         phi = _kernels.softmax(y, 0.0, groups.indptr, threads)
-        return cross_entropy(phi, groups, np.ones(groups.n_queries), 0.0, "plain", threads)
+        ones = np.ones(groups.n_queries)
+        return cross_entropy(phi, groups, ones, 0.0, "plain", threads).weighted(weights)
 
     def prepare_terms(
         self,
@@ -64,10 +71,10 @@ class ListNet(WithTerms, Loss):
         groups: Groups,
         *,
         n_jobs: int | None = None,
-        doc_weights: Floats | None = None,
+        weights: Floats | None = None,
     ) -> PreparedSoftmax:
-        """Do the same, with weights of the documents; no draw changes the targets."""
-        return self.prepare(y, groups, n_jobs=n_jobs).weighted(doc_weights)
+        """Do the same: no draw changes the targets."""
+        return self.prepare(y, groups, n_jobs=n_jobs, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -195,10 +202,16 @@ class XENDCG(WithTerms, Loss):
         return _kernels.xendcg_targets(powers, gamma, keys, groups.indptr, threads)
 
     def prepare(
-        self, y: Floats, groups: Groups, *, draw: int = 0, n_jobs: int | None = None
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        draw: int = 0,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
     ) -> PreparedSoftmax:
         """Draw gamma and compute the targets."""
-        return self.prepare_terms(y, groups, n_jobs=n_jobs).at(draw)
+        return self.prepare_terms(y, groups, n_jobs=n_jobs, weights=weights).at(draw)
 
     def prepare_terms(
         self,
@@ -206,10 +219,10 @@ class XENDCG(WithTerms, Loss):
         groups: Groups,
         *,
         n_jobs: int | None = None,
-        doc_weights: Floats | None = None,
+        weights: Floats | None = None,
     ) -> PreparedXENDCG:
         """Do once what no draw changes; with weights of the documents."""
-        return PreparedXENDCG(self, y, groups, n_threads(n_jobs), doc_weights)
+        return PreparedXENDCG(self, y, groups, n_threads(n_jobs), weights)
 
 
 class PreparedXENDCG:
@@ -221,12 +234,12 @@ class PreparedXENDCG:
         y: Floats,
         groups: Groups,
         threads: int,
-        doc_weights: Floats | None = None,
+        weights: Floats | None = None,
     ) -> None:
         check_gain_labels(y, "XENDCG")
         self.loss, self.y, self.groups, self.threads = loss, y, groups, threads
         # Trees ask for a draw in each iteration: 2^y is the dear part of the targets.
-        self.powers, self.doc_weights = np.exp2(y), doc_weights
+        self.powers, self.row_weights = np.exp2(y), weights
         self.weights = np.ones(groups.n_queries)
         if loss.normalize == "ideal_dcg":
             best = _ideal_dcg(y, groups)
@@ -247,7 +260,7 @@ class PreparedXENDCG:
         ready = cross_entropy(
             phi, self.groups, self.weights, self.loss.eps, self.loss.newton, self.threads
         )
-        return ready.weighted(self.doc_weights)
+        return ready.weighted(self.row_weights)
 
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
         """Return the pair that a tree learner fits."""

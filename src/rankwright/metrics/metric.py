@@ -134,9 +134,13 @@ def fields_of(metric: Metric) -> dict[str, Any]:
     return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
 
 
-def mean_of_queries(values: Floats, name: str) -> float:
-    """Return the mean without NaN; exact summation makes it independent of the order of queries."""
-    kept = values[~np.isnan(values)]
+def mean_of_queries(values: Floats, name: str, weights: Floats | None = None) -> float:
+    """Return the mean without NaN; exact summation makes it independent of the order of queries.
+
+    With weights it is the weighted mean; queries of weight 0 do not count.
+    """
+    defined = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
+    kept = values[defined]
     if len(kept) == 0:
         warnings.warn(
             f"{name} is undefined on every query, so its mean is NaN. Pass empty=0.0 or 1.0 to "
@@ -145,7 +149,10 @@ def mean_of_queries(values: Floats, name: str) -> float:
             stacklevel=3,  # the line that called mean()
         )
         return math.nan
-    return math.fsum(kept.tolist()) / len(kept)
+    if weights is None:
+        return math.fsum(kept.tolist()) / len(kept)
+    own = weights[defined]
+    return math.fsum((own * kept).tolist()) / math.fsum(own.tolist())
 
 
 def per_query_of_all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,6 +81,8 @@ class Given:
     qid: ArrayLike | None
     first: bool  # whether the learner has seen nothing yet
     classes: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    query_weight: ArrayLike | None = None
 
 
 class OnlineLearner(Standardized):
@@ -118,6 +120,8 @@ class OnlineLearner(Standardized):
         Sum of the losses of all rounds, each before its update.
     """
 
+    takes_weights: ClassVar[bool] = False
+    """Whether ``_learn`` looks at ``data.weights`` and ``data.weight_of_queries``."""
     n_rounds_: int
     n_updates_: int
     cumulative_loss_: float
@@ -175,11 +179,19 @@ class OnlineLearner(Standardized):
     # ---- what guarantees and streams are built on ----
 
     def fit_rounds(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, ledger: Ledger | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+        **weights: ArrayLike | None,
     ) -> list[Rounds]:
-        """Do what :meth:`fit` does, and tell what happened in each epoch."""
+        """Do what :meth:`fit` does, and tell what happened in each epoch.
+
+        ``weights`` are the ``sample_weight`` and ``query_weight`` of rankers.
+        """
         self.check_params()
-        data = self._check_data(Given(X, y, qid, first=True))
+        data = self._check_data(Given(X, y, qid, first=True, **weights))
         self._begin_scale(data.X, whole=True)
         data = self._data_in_scale(data)
         self._begin(data, whole=True)
@@ -194,6 +206,7 @@ class OnlineLearner(Standardized):
         qid: ArrayLike | None = None,
         ledger: Ledger | None = None,
         classes: ArrayLike | None = None,
+        **weights: ArrayLike | None,
     ) -> Rounds:
         """Do what :meth:`partial_fit` does, and tell what happened.
 
@@ -201,7 +214,7 @@ class OnlineLearner(Standardized):
         """
         first = not self.has_begun
         self.check_params()
-        data = self._check_data(Given(X, y, qid, first, classes))
+        data = self._check_data(Given(X, y, qid, first, classes, **weights))
         if first:
             self._begin_scale(data.X, whole=False)
         data = self._data_in_scale(data)
@@ -252,7 +265,7 @@ class OnlineLearner(Standardized):
 
     def _check_data(self, given: Given) -> Any:
         """Return what ``_begin`` and ``_prepare`` are given; raise for data that cannot be."""
-        return check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
+        return check_given(self, given)
 
     def _n_rounds(self, data: RankingData) -> int:
         """Return how many rounds the data are: queries, unless a learner says otherwise."""
@@ -322,6 +335,18 @@ class LearnerOfClasses(OnlineLearner):
 
     def _check_announced(self, classes: ArrayLike | None) -> None:
         """Raise if the first call must have classes, and has none."""
+
+
+def check_given(learner: Any, given: Given) -> RankingData:
+    """Return what a ranker was given, gathered by query, with weights."""
+    weights = given.sample_weight, given.query_weight
+    data = check_ranking_data(learner, given.X, given.y, given.qid, *weights, reset=given.first)
+    if data.weights is not None and not learner.takes_weights:
+        raise TypeError(
+            f"{type(learner).__name__} learns without weights: leave out sample_weight and "
+            "query_weight."
+        )
+    return data
 
 
 def check_step(learner: Any) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from rankwright import _kernels
-from rankwright.data.groups import Groups, Ints
+from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.losses import Loss, from_name
-from rankwright.losses.own import as_loss
+from rankwright.losses.own import as_loss, prepare_loss
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
@@ -32,6 +32,8 @@ class OnlineRanker(OnlineLinearRanker):
 
     .. math::
         w \leftarrow w - \eta_t X_q^\top \nabla_s L(X_q w, y_q)
+
+    With weights, L is the weighted loss, as for :meth:`~rankwright.linear.LinearRanker.fit`.
 
     For a convex loss and any comparator u, the sum of the losses is at most that of u plus what
     :func:`~rankwright.theory.gradient_descent_bound` says.
@@ -70,6 +72,8 @@ class OnlineRanker(OnlineLinearRanker):
     loss: str | Loss = "xendcg"
     eta: float = 0.01
     _: KW_ONLY
+    takes_weights: ClassVar[bool] = True
+    bounds_metric: ClassVar[bool] = False
     schedule: Schedule = "constant"
     variant: Variant = "last"
 
@@ -87,7 +91,8 @@ class OnlineRanker(OnlineLinearRanker):
             )
 
     def _prepare(self, data: RankingData) -> _GradientTask:
-        return _GradientTask(data, native_rows(data.X), as_loss(from_name(self.loss)))
+        loss = as_loss(from_name(self.loss))
+        return _GradientTask(data, native_rows(data.X), loss, data.weights)
 
     def _learn(self, task: _GradientTask, order: Ints, comparator: Floats | None) -> Rounds:
         u = None if comparator is None else check_comparator(comparator, self.n_features_in_)
@@ -143,12 +148,13 @@ class _GradientTask:
     data: RankingData
     rows: _kernels.Rows
     loss: Loss
+    weights: Floats | None  # of each row
 
     def value_and_grad(self, scores: Floats, q: int, draw: int) -> tuple[float, Floats]:
         """Return loss and gradient of one query; random losses know query and draw."""
         groups = self.data.groups
-        y = self.data.y[groups.indptr[q] : groups.indptr[q + 1]]
-        ids = None if groups.ids is None else groups.ids[q : q + 1]
-        one = Groups(np.array([0, len(y)]), ids)
-        values, grad = self.loss.prepare(y, one, draw=draw, n_jobs=1).values_and_grad(scores)
+        rows = slice(groups.indptr[q], groups.indptr[q + 1])
+        y, weights = self.data.y[rows], None if self.weights is None else self.weights[rows]
+        prepared = prepare_loss(self.loss, y, groups.only(q), weights, draw=draw, n_jobs=1)
+        values, grad = prepared.values_and_grad(scores)
         return float(values[0]), grad

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import finite_scores
+from rankwright.estimator import finite_scores, mean_score
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
@@ -45,12 +45,22 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
     variant: Variant = "last"
     classes_: NDArray[Any]
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Return the negative mean absolute error; of texts, in labels."""
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the negative mean absolute error, a weighted mean with weights of the rows.
+
+        Of texts, errors are in labels.
+        """
         predicted, labels = self.predict(X), np.asarray(y)
         if self.classes_.dtype.kind == "U":
             predicted, labels = self._ranks(predicted), self._ranks(labels)
-        return -float(np.mean(np.abs(predicted.astype(np.float64) - labels.astype(np.float64))))
+        errors = np.abs(predicted.astype(np.float64) - labels.astype(np.float64))
+        return -mean_score(errors, sample_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels."""

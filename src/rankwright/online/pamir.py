@@ -30,7 +30,8 @@ class PAMIR(OnlineLinearRanker):
         w \leftarrow w + \min\Bigl(C, \frac{l}{\|x^+ - x^-\|^2}\Bigr) (x^+ - x^-)
 
     Each round draws a query among those that have documents of different labels, a document above
-    the lowest label, and one of lower label, each uniformly. The draws depend on the seed, the
+    the lowest label, and one of lower label, each uniformly. With weights, the hinge is multiplied
+    by that of the query times that of :math:`x^+`, and C with it. The draws depend on the seed, the
     round, and the ids of the queries; not on the order of the queries.
 
     Parameters
@@ -75,6 +76,8 @@ class PAMIR(OnlineLinearRanker):
     True
     """
 
+    takes_weights = True
+
     def __init__(
         self,
         C: float = 1.0,
@@ -104,7 +107,8 @@ class PAMIR(OnlineLinearRanker):
         # By key, a function of the id: what is drawn does not depend on the order of the queries.
         by_key = np.argsort(keys, kind="stable")
         seed = int(self.random_state or 0)
-        return _TripletTask(data, layers, queries[by_key], combine(seed, keys[by_key]))
+        weights = np.empty(0) if data.weights is None else data.weights
+        return _TripletTask(data, layers, queries[by_key], combine(seed, keys[by_key]), weights)
 
     def _learn(self, task: _TripletTask, order: Ints, comparator: Floats | None) -> Rounds:
         losses = np.zeros(len(order))
@@ -114,7 +118,15 @@ class PAMIR(OnlineLinearRanker):
         rows = native_rows(task.data.X)
         with self._iterate(len(order)) as iterate:
             n_updates = _kernels.pamir(
-                rows, task.layers, task.queries, task.keys, seed, self.C, iterate, losses
+                rows,
+                task.layers,
+                task.queries,
+                task.keys,
+                seed,
+                self.C,
+                task.weights,
+                iterate,
+                losses,
             )
         return Rounds(losses, n_updates)
 
@@ -125,3 +137,4 @@ class _TripletTask:
     layers: _kernels.Layers
     queries: Ints  # with documents of different labels, by key
     keys: Keys
+    weights: Floats  # of each row, or none

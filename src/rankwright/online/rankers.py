@@ -1,17 +1,119 @@
-"""Online rankers with one weight for each feature."""
+"""Online rankers: weights of documents and queries, and one weight for each feature."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array, finite_scores
 from rankwright.inputs import RankingData, check_features
-from rankwright.online.base import OnlineLearner
+from rankwright.online.base import Ledger, OnlineLearner
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
+from rankwright.theory.guarantee import Guarantee
 
 
-class OnlineLinearRanker(WeightForm, OnlineLearner, Ranker):
+class RankerByRounds(OnlineLearner, Ranker):
+    r"""Base of the online rankers, whose documents and queries may have weights.
+
+    The loss of a round is multiplied by the weight :math:`c_q` of its query, the term of document i
+    in it by :math:`a_i`: hence the step.
+    """
+
+    bounds_metric: ClassVar[bool] = True
+    """Whether ``bound`` is about a metric, which knows no weights."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+    ) -> Self:
+        r"""Learn from scratch, in ``n_epochs`` passes over the data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_docs, n_features)
+            Features.
+        y : array-like of shape (n_docs,)
+            Labels; larger is more relevant.
+        qid : array-like of shape (n_docs,), optional
+            Query ids in any order; None is one query.
+        sample_weight : array-like of shape (n_docs,), optional
+            :math:`a`: weights of the documents. The term of document i, as the one that should
+            win, is multiplied by :math:`a_i`, and so is its part of the step.
+        query_weight : array-like of shape (n_docs,), optional
+            :math:`c`: weights of the queries' losses, and steps; one number per row, the same in
+            all rows of a query.
+        """
+        self.fit_rounds(X, y, qid, sample_weight=sample_weight, query_weight=query_weight)
+        if self.n_updates_ == 0:
+            self._warn_of_no_update()
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Continue learning, in one pass over these data in their order.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight, query_weight
+            As for :meth:`fit`; whole queries. All calls must have the same features.
+        """
+        self.partial_fit_rounds(X, y, qid, sample_weight=sample_weight, query_weight=query_weight)
+        return self
+
+    def bound(
+        self,
+        u: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+    ) -> Guarantee:
+        """Return what theory guarantees on these data, against a comparator.
+
+        A fresh learner with the same parameters replays ``fit``; ``terms["loss"]`` is what it
+        loses, which is at most the bound's value.
+
+        Parameters
+        ----------
+        u : array-like
+            The comparator: of the form of this learner's own weights.
+        X, y, qid
+            As for :meth:`fit`.
+        sample_weight, query_weight : array-like of shape (n_docs,), optional
+            As for :meth:`fit`, if the bound is about a loss; metrics know no weights but 1.
+        """
+        given = {"sample_weight": sample_weight, "query_weight": query_weight}
+        for name, weights in given.items():
+            if self.bounds_metric and weights is not None and (np.asarray(weights) != 1).any():
+                raise ValueError(
+                    f"{name} must be 1 for a bound on a metric, which knows no weights, but is "
+                    "not. Leave it out, or bound a loss with OnlineRanker."
+                )
+        learner: Self = clone(self)
+        ledger = Ledger(u)
+        learner.fit_rounds(X, y, qid, ledger, **given)
+        return learner.guarantee(ledger)
+
+
+class OnlineLinearRanker(WeightForm, RankerByRounds):
     r"""Base of online rankers with scores :math:`s = X w`.
 
     ``variant`` chooses which weights predict (:mod:`rankwright.online.means`). ``_learn`` runs its

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from math import inf
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -61,6 +61,10 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     - ``"printed"``: the same with :math:`\eta = 1`, as Algorithm 1 is printed. The theorem does
       not hold for it (S1).
 
+    With weights of documents and queries, :math:`v_i` is :math:`c_q a_i v_i`, and the loss of a
+    query :math:`c_q (1 - \mathrm{metric})` if a document with a weight is misordered;
+    :math:`\eta` stays as it is.
+
     Parameters
     ----------
     metric : {"ndcg", "map", "map-uniform", "ndcg@K"} or callable, default "ndcg"
@@ -110,6 +114,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     metric: str | Callable[[Floats], Floats] = "ndcg"
     update: Update = "misordered"
     _: KW_ONLY
+    takes_weights: ClassVar[bool] = True
     variant: Variant = "last"
     eta: float | None = None
     threshold: float = 1.0
@@ -183,7 +188,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
 
     def _prepare(self, data: RankingData) -> _SLAMTask:
         loss = self.loss
-        prepared = loss.prepare(data.y, data.groups, n_jobs=1)
+        prepared = loss.prepare(data.y, data.groups, n_jobs=1, weights=data.weights)
         kind = "weights"
         if isinstance(self.metric, str):
             kind = "ap" if self.metric.startswith("map") else "ndcg"
@@ -191,7 +196,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         rounds = _kernels.SlamRounds(
             prepared.layers, prepared.v, kind, loss.cutoff, self.update == "misordered", discount
         )
-        return _SLAMTask(data, prepared, rounds)
+        # Of weights of one's own those of the queries are part.
+        of_query = None if kind == "weights" else data.weight_of_queries
+        return _SLAMTask(data, prepared, rounds, of_query)
 
     def _learn(self, task: _SLAMTask, order: Ints, comparator: Floats | None) -> Rounds:
         if self.kernel is not None:
@@ -207,7 +214,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             n_updates = task.rounds.learn(
                 native_rows(task.data.X), order, self.eta_, scores, iterate, losses, surrogates
             )
-        return Rounds(losses, n_updates, {"comparator": surrogates})
+        return Rounds(task.weighted(losses, order), n_updates, {"comparator": surrogates})
 
     def _learn_by_kernel(self, task: _SLAMTask, order: Ints) -> Rounds:
         def play(q: int, scores: Floats) -> tuple[float, Floats]:
@@ -219,7 +226,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         rounds = kernel_rounds(expansion, task.data, order, self.n_rounds_)
         losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play)
         self._publish_expansion(expansion)
-        return Rounds(losses, n_updates)
+        return Rounds(task.weighted(losses, order), n_updates)
 
     def _charge(self, task: _SLAMTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         data, u = task.data, check_comparator(ledger.comparator, self.n_features_in_)
@@ -273,6 +280,11 @@ class _SLAMTask:
     data: RankingData
     prepared: PreparedSLAM  # its arrays are looked at by `rounds`
     rounds: _kernels.SlamRounds
+    of_query: Floats | None  # what the loss of each query is multiplied by
+
+    def weighted(self, losses: Floats, order: Ints) -> Floats:
+        """Return the losses of rounds, times the weights of their queries."""
+        return losses if self.of_query is None else losses * self.of_query[order]
 
 
 @dataclass(frozen=True)

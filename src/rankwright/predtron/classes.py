@@ -44,6 +44,16 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
         _kernels.predict_all(self._problem().kernel(1), scores, codes)
         return self._named(codes[:, 0])
 
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of rows whose class is right, by weight; ``qid`` is ignored."""
+        return float(super().score(X, y, sample_weight))
+
     def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
         return self.classes_[codes]
 

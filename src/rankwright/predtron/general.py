@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
+from rankwright.estimator import mean_score
 from rankwright.inputs import check_rows
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
@@ -137,11 +138,17 @@ class Predtron(PredtronLearner):
         rows = scores if order is None else scores[order]
         return [self.problem.predict(np.ascontiguousarray(rows[part, 0])) for part in groups]
 
-    def score(self, X: Any, y: Sequence[Any], qid: ArrayLike | None = None) -> float:
-        """Return minus the mean loss."""
+    def score(
+        self,
+        X: Any,
+        y: Sequence[Any],
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return minus the mean loss; a weighted mean, if there is a weight for each label."""
         predictions = self.predict(X, qid)
         losses = [self.problem.loss(s, label) for s, label in zip(predictions, y, strict=True)]
-        return -float(np.mean(losses))
+        return -mean_score(losses, sample_weight)
 
     def _problem(self) -> Problem:
         return self.problem

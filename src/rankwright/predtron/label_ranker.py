@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_weights
 from rankwright.estimator import SCORE_METRIC
+from rankwright.metrics.metric import mean_of_queries
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
 from rankwright.predtron.label_matrix import PredtronOfLabels, dense
@@ -75,13 +76,26 @@ class PredtronLabelRanker(PredtronOfRankings, PredtronOfLabels):
         _kernels.predict_all(self._problem().kernel(self.n_labels_), scores, codes)
         return codes.astype(np.int64) + 1
 
-    def score(self, X: Any, y: ArrayLike) -> float:
-        """Return mean NDCG@10 over the rows."""
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return mean NDCG@10 over the rows, a weighted mean with weights of the rows.
+
+        ``qid`` is not looked at: each row is a query.
+        """
         scores = self.predict(X)
         labels = np.asarray(dense(y), dtype=np.float64).reshape(len(scores), -1)
         # A row is a query whose documents are the labels.
         groups = Groups(np.arange(len(scores) + 1) * labels.shape[1])
-        return SCORE_METRIC.mean(labels.ravel(), scores.ravel(), groups)
+        values = SCORE_METRIC.per_query(labels.ravel(), scores.ravel(), groups)
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, "sample_weight", len(scores))
+        return mean_of_queries(values, str(SCORE_METRIC), weights)
 
     def _columns(self, labels: NDArray[Any], given: Given) -> NDArray[Any]:
         if labels.ndim == 1:

@@ -199,7 +199,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             link.write(W.ravel())
         problem, rows = self._problem(), native_rows(data.X)
         with self._iterate(len(order), W) as iterate:
-            if isinstance(problem, Native):
+            if isinstance(problem, Native) and data.weights is None:
                 indptr = np.empty(0, dtype=np.int64) if data.groups is None else data.groups.indptr
                 widest = theta.shape[1] if data.groups is None else data.groups.sizes.max(initial=1)
                 n_updates = _kernels.predtron(
@@ -243,7 +243,8 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             t = link.scores(rows, part.start, n)
             direction = np.zeros(len(t))
             u = other[part.start * d : part.stop * d]
-            losses[r], charges[r] = play(t, data.label_of(at), u, direction)
+            loss, charges[r] = play(t, data.label_of(at), u, direction)
+            losses[r] = data.weigh(at, loss, direction)
             if losses[r] > 0:
                 n_updates += 1
                 at_round = self.n_rounds_ + r + 1
@@ -261,6 +262,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             u = other[part.start * d : part.stop * d]
             loss, charge = round_(scores.ravel(), data.label_of(at), u, direction)
             charges.append(charge)
+            loss = data.weigh(at, loss, direction)
             return loss, direction.reshape(-1, d)
 
         expansion = self._expansion()

@@ -82,8 +82,14 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
         named: NDArray[Any] = self.classes_[codes[:, 0]]
         return named
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of rows whose labels are all right."""
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of rows whose labels are all right, by weight; ``qid`` is ignored."""
         return float(super().score(X, dense(y), sample_weight))
 
     def _columns(self, labels: NDArray[Any], given: Given) -> NDArray[Any]:

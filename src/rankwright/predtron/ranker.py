@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_fitted_array
-from rankwright.inputs import check_ranking_data
-from rankwright.online.base import Given
+from rankwright.estimator import check_fitted_array
+from rankwright.online.base import Given, check_given
 from rankwright.online.parameters import parametrized
+from rankwright.online.rankers import RankerByRounds
 from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.ranking import Representation
@@ -20,7 +20,7 @@ from rankwright.theory.links import NormName
 
 
 @parametrized
-class PredtronRanker(PredtronOfRankings, Ranker):
+class PredtronRanker(RankerByRounds, PredtronOfRankings):
     r"""A ranker of documents that moves scores to the ranks they should have.
 
     .. math::
@@ -30,7 +30,9 @@ class PredtronRanker(PredtronOfRankings, Ranker):
 
     where :math:`\sigma_y` is the correct ranking that agrees best with the scores, and
     :math:`\tilde\sigma, s` are chosen by ``mode`` as in :class:`~rankwright.predtron.Predtron`.
-    In a round documents with equal scores are ranked in the worst order.
+    In a round documents with equal scores are ranked in the worst order. The loss is one of whole
+    rankings, without terms of documents: a weight of document i multiplies its entry of the
+    direction, one of the query the loss and all entries.
 
     Parameters
     ----------
@@ -75,6 +77,7 @@ class PredtronRanker(PredtronOfRankings, Ranker):
     mode: Mode = "predicted"
     norm: NormName = "l2"
     _: KW_ONLY
+    takes_weights: ClassVar[bool] = True
     smallest_loss: float | None = None
 
     def predict(self, X: Any) -> Floats:
@@ -85,9 +88,10 @@ class PredtronRanker(PredtronOfRankings, Ranker):
         return "spread"
 
     def _check_data(self, given: Given) -> PredtronData:
-        data = check_ranking_data(self, given.X, given.y, given.qid, reset=given.first)
-        gains = self._problem().encode(data.y)[:, None]
-        return PredtronData(data.X, np.ascontiguousarray(gains), data.groups, data.order)
+        data = check_given(self, given)
+        gains = np.ascontiguousarray(self._problem().encode(data.y)[:, None])
+        weights = data.weights, data.weight_of_queries
+        return PredtronData(data.X, gains, data.groups, data.order, *weights)
 
     def _publish(self, weights: Floats) -> None:
         self.coef_ = self._out_of_scale(weights[:, 0])

@@ -32,6 +32,8 @@ class PredtronData:
     labels: Any
     groups: Groups | None
     order: Ints | None = None
+    weights: Floats | None = None  # of each row
+    of_query: Floats | None = None  # the weight of each round's loss
 
     @property
     def n_rounds(self) -> int:
@@ -43,6 +45,12 @@ class PredtronData:
         if self.groups is None:
             return slice(at, at + 1)
         return slice(int(self.groups.indptr[at]), int(self.groups.indptr[at + 1]))
+
+    def weigh(self, at: int, loss: float, direction: Floats) -> float:
+        """Return the loss of a round times its weight; multiply the direction by the rows'."""
+        if self.weights is not None:
+            direction *= self.weights[self.rows_of(at)]
+        return loss if self.of_query is None else loss * float(self.of_query[at])
 
     def label_of(self, at: int) -> Any:
         """Return the label of a round, as the problem's kernel or the problem itself reads it."""

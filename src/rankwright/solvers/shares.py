@@ -19,7 +19,7 @@ from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import multiply, multiply_transposed
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss
-from rankwright.losses.own import as_loss
+from rankwright.losses.own import prepare_loss
 from rankwright.losses.prepared import WithConjugate, WithHessian, shift_of
 from rankwright.threads import n_threads
 
@@ -38,12 +38,15 @@ class Share:
         Row ranges of the queries.
     n_jobs : int, optional
         Threads.
+    weights : ndarray of shape (n_docs,), optional
+        What the documents' terms in the loss are multiplied by.
     """
 
     X: Matrix
     y: Floats
     groups: Groups
     n_jobs: int | None = None
+    weights: Floats | None = None
 
     def prepare(self, loss: Loss) -> ShareLoss:
         """Return a loss on these documents."""
@@ -79,8 +82,10 @@ class ShareLoss:
 
     def __init__(self, share: Share, loss: Loss) -> None:
         self.X, self.y, self.groups, self.loss = share.X, share.y, share.groups, loss
-        self.threads = n_threads(share.n_jobs)
-        self.prepared = as_loss(loss).prepare(share.y, share.groups, n_jobs=self.threads)
+        self.threads, self.weights = n_threads(share.n_jobs), share.weights
+        self.prepared = prepare_loss(
+            loss, share.y, share.groups, share.weights, n_jobs=self.threads
+        )
 
     @property
     def is_sparse(self) -> bool:
@@ -101,7 +106,9 @@ class ShareLoss:
         offsets = np.append(0, np.cumsum(self.groups.sizes[queries]))
         # With their ids: what a loss draws by query must be drawn again.
         groups = Groups(offsets, self.groups.names[queries])
-        return rows, Share(self.X[rows], self.y[rows], groups, self.threads).prepare(self.loss)
+        weights = None if self.weights is None else self.weights[rows]
+        part = Share(self.X[rows], self.y[rows], groups, self.threads, weights)
+        return rows, part.prepare(self.loss)
 
     def zeros(self) -> Floats:
         """Return the scores at weights 0."""

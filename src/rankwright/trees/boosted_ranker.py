@@ -26,7 +26,6 @@ from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import check_more, lightgbm_params
-from rankwright.trees.weights import gathered_weights, row_weights
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -181,17 +180,18 @@ class BoostedRanker(Ranker):
         qid : array-like of shape (n_docs,), optional
             Query ids in any order; None is one query.
         sample_weight : array-like of shape (n_docs,), optional
-            Weights of the documents, such as inverse propensities of clicks. The cross entropies
-            weigh their terms by them, other losses have gradients and curvatures multiplied.
+            Weights of the documents, such as inverse propensities of clicks. Losses weigh their
+            terms by them, as for :meth:`rankwright.linear.LinearRanker.fit`; LambdaRank, directions
+            and losses of your own have gradients and curvatures multiplied.
         query_weight : array-like of shape (n_docs,), optional
-            Weights of the queries: one number per row, the same in all rows of a query.
+            Weights of the queries' losses: one number per row, the same in all rows of a query.
         valid : Dataset, optional
             Queries to measure ``eval_metric`` on after each tree.
         callback : callable, optional
             Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
         """
-        data = check_ranking_data(self, X, y, qid, allow_nan=True)
-        return self._fit(data, sample_weight, query_weight, valid, callback)
+        data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
+        return self._fit(data, valid, callback)
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
@@ -203,12 +203,7 @@ class BoostedRanker(Ranker):
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
     def _fit(
-        self,
-        data: RankingData,
-        sample_weight: ArrayLike | None,
-        query_weight: ArrayLike | None,
-        valid: Dataset | None,
-        callback: Callback | None,
+        self, data: RankingData, valid: Dataset | None, callback: Callback | None
     ) -> BoostedRanker:
         self.check_params()
         metric = parse(self.eval_metric)
@@ -216,14 +211,12 @@ class BoostedRanker(Ranker):
         watched = self._watched(valid, metric)
         if self.early_stopping_rounds is not None and valid is None:
             raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
-        doc_weights, query_weights = gathered_weights(data, sample_weight, query_weight)
         boosting = Boosting(metric, self.n_estimators, self.early_stopping_rounds, self.n_jobs)
         loss = choose_loss(self.loss, self.newton, self.random_state)
         params = lightgbm_params(self)
         train = Watched("train", data.y, data.groups) if self.eval_train else None
         if isinstance(loss, str):
-            rows = row_weights(data, doc_weights, query_weights)
-            more = {"label": data.y, "group": data.groups.sizes, "weight": rows}
+            more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
             params["objective"] = loss.removeprefix("lightgbm:")
             objective = None
         else:
@@ -232,8 +225,8 @@ class BoostedRanker(Ranker):
                 loss,
                 data.y,
                 data.groups,
-                doc_weights=doc_weights,
-                query_weights=query_weights,
+                doc_weights=data.sample_weight,
+                query_weights=data.weight_of_queries,
                 skip_empty=self.skip_empty,
                 subsample=self.subsample,
                 random_state=self.random_state,

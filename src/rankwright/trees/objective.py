@@ -15,7 +15,7 @@ from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
 from rankwright.losses.names import LOSSES
-from rankwright.losses.own import as_loss
+from rankwright.losses.own import as_loss, prepare_loss
 from rankwright.suggestions import meant
 from rankwright.threads import n_threads
 
@@ -50,24 +50,32 @@ def terms_of(
     r"""Return a function of scores and iteration that gives gradients and curvatures.
 
     Losses that say how are asked for both, with the iteration as the number of the draw. Others
-    give their gradient, and the curvature is 1. ``weights`` are those of the documents; a cross
-    entropy weighs its terms,
+    give their gradient, and the curvature is 1. ``weights`` are those of the documents: losses
+    weigh their terms by them, a cross entropy
 
-    .. math:: L(s, y) = -\sum_i w_i \phi_i \log \rho_i,
+    .. math:: L(s, y) = -\sum_i a_i \phi_i \log \rho_i,
 
-    anything else has its gradients and curvatures multiplied.
+    and the curvature is the largest weight of the query in place of 1. Directions, and losses of
+    one's own that know no weights, have gradients and curvatures multiplied.
     """
     if isinstance(loss, WithTerms):
-        if isinstance(loss, XENDCG | ListNet) and weights is not None:
+        if isinstance(loss, XENDCG | ListNet):
             terms: Terms = loss.prepare_terms(
-                y, groups, n_jobs=n_jobs, doc_weights=weights
+                y, groups, n_jobs=n_jobs, weights=weights
             ).grad_and_hess
             return terms
         return _multiplied(loss.prepare_terms(y, groups, n_jobs=n_jobs).grad_and_hess, weights)
     if isinstance(loss, Directions):
         return _multiplied(lambda s, draw: loss.grad_and_hess(s, y, groups, draw), weights)
-    prepared, ones = as_loss(loss).prepare(y, groups, n_jobs=n_jobs), np.ones(len(y))
-    return _multiplied(lambda s, draw: (prepared.values_and_grad(s)[1], ones), weights)
+    curvatures = np.ones(len(y))
+    if weights is not None and not as_loss(loss).takes_weights:
+        prepared = prepare_loss(loss, y, groups, n_jobs=n_jobs)
+        return _multiplied(lambda s, draw: (prepared.values_and_grad(s)[1], curvatures), weights)
+    prepared = prepare_loss(loss, y, groups, weights, n_jobs=n_jobs)
+    if weights is not None:
+        # Pushes come from other documents too: one without weight must not be without curvature.
+        curvatures = np.repeat(max_by_query(weights, groups), groups.sizes)
+    return lambda s, draw: (prepared.values_and_grad(s)[1], curvatures)
 
 
 def _multiplied(terms: Terms, weights: Floats | None) -> Terms:
@@ -148,7 +156,12 @@ class TreeObjective:
 
 def has_relevant(y: Floats, groups: Groups) -> Any:
     """Say for each query whether it has a document with a label above 0."""
-    relevant = np.zeros(groups.n_queries, dtype=bool)
+    return max_by_query(y, groups) > 0
+
+
+def max_by_query(values: Floats, groups: Groups) -> Floats:
+    """Return the largest value of each query, 0 for those without documents."""
+    largest = np.zeros(groups.n_queries)
     filled = groups.sizes > 0
-    relevant[filled] = np.maximum.reduceat(y, groups.indptr[:-1][filled]) > 0
-    return relevant
+    largest[filled] = np.maximum.reduceat(values, groups.indptr[:-1][filled])
+    return largest
