@@ -26,7 +26,7 @@ DataFile = Annotated[
 ]
 DataFiles = Annotated[
     list[str],
-    typer.Argument(metavar="DATA...", help="A file as for info; several are read as one."),
+    typer.Argument(metavar="DATA", help="A file as for info; several are read as one."),
 ]
 Params = Annotated[
     list[str] | None,
