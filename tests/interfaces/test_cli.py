@@ -99,7 +99,10 @@ def test_the_installed_command_runs() -> None:
     [
         (("info", "nope.txt"), "nope.txt: there is no such file."),
         (("info", "nope.csv"), "nope.csv: there is no such file."),
-        (("info", "."), ".: a folder must hold the parts of one table, all .parquet, or all .csv, "),
+        (
+            ("info", "."),
+            ".: a folder must hold the parts of one table, all .parquet, or all .csv, ",
+        ),
         (
             ("info", "empty.txt"),
             "empty.txt: there must be at least one document, but there is none.",
