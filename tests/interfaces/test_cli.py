@@ -100,7 +100,10 @@ def test_the_installed_command_runs() -> None:
     [
         (("info", "nope.txt"), "nope.txt: there is no such file."),
         (("info", "nope.csv"), "nope.csv: there is no such file."),
-        (("info", "."), ".: must hold the parts of a table, but is an empty folder."),
+        (
+            ("info", "."),
+            ".: a folder must hold the parts of one table, all .parquet, or all .csv, ",
+        ),
         (
             ("info", "empty.txt"),
             "empty.txt: there must be at least one document, but there is none.",

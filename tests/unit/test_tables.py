@@ -143,6 +143,18 @@ def test_endings_that_tell_nothing_are_refused(name: str, tmp_path: Path) -> Non
     assert not other.exists()
 
 
+def test_what_is_no_table_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    message = "a.txt: must be a table: name it .csv, .tsv, .jsonl or .parquet, or say which it is"
+    with pytest.raises(DataError, match=re.escape(message)):
+        write_frame(rw.from_frame(shop()), path)
+    assert not path.exists()
+    write_frame(rw.from_frame(shop()), path, format="csv")
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_frame(path)
+    same(read_frame(path, format="csv"), shop())
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.svm", "a.letor", "a.dat", "a", "a.TXT.gz", "a.gz"])
 def test_letor_text_has_these_names(name: str, tmp_path: Path) -> None:
     path = tmp_path / name

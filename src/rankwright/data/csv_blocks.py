@@ -7,6 +7,7 @@ message that says what is wrong.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable
@@ -19,12 +20,12 @@ from rankwright.data.columns import Columns
 from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
 from rankwright.data.formats import format_of
 from rankwright.data.groups import Coded
+from rankwright.data.hashing import as_integer
 from rankwright.data.tables import (
     HEAD_BYTES,
     csv_options,
     id_columns,
     import_frames,
-    plain_integers,
     sniff,
 )
 from rankwright.data.texts import text_array
@@ -165,7 +166,11 @@ class _Matrix:
             column = table[name] if self._missing else _without_nulls(table[name])
             if str(column.type) == "bool":
                 column = column.cast("int8").cast("double")
-            self._rows[begin : self._n, j] = column.to_numpy()
+            row = begin
+            for part in column.chunks:
+                chunk = part.fill_null(math.nan) if part.null_count else part
+                self._rows[row : row + len(chunk), j] = _numbers(chunk)
+                row += len(chunk)
 
     def whole(self) -> NDArray[np.float64]:
         """Return the rows, without the room behind them."""
@@ -188,14 +193,13 @@ class _Codes:
         coded = _without_nulls(table[self._name]).combine_chunks().dictionary_encode()
         texts = coded.dictionary.to_pylist()
         places = [self._known.setdefault(text, len(self._known)) for text in texts]
-        self._codes.append(np.array(places, dtype=np.int32)[coded.indices.to_numpy()])
+        self._codes.append(np.array(places, dtype=np.int32)[_numbers(coded.indices)])
 
     def whole(self) -> Coded:
         """Return the ids: texts, or integers if that loses nothing."""
-        texts = import_frames("pyarrow").table({"id": list(self._known)})
-        column = plain_integers(texts, "id")["id"]
-        is_text = str(column.type) == "string"
-        ids = text_array(list(self._known)) if is_text else column.to_numpy()
+        texts = list(self._known)
+        numbers = [as_integer(text) for text in texts]
+        ids = text_array(texts) if None in numbers else np.array(numbers, dtype=np.int64)
         return Coded(ids, np.concatenate(self._codes))
 
 
@@ -226,6 +230,12 @@ class _Texts:
         """Return the ids."""
         self._ids.resize(self._n, refcheck=False)
         return self._ids
+
+
+def _numbers(chunk: Any) -> NDArray[Any]:
+    """Return numbers of Arrow as they lie in memory; its ``to_numpy`` would import pandas."""
+    dtype = {"double": np.float64, "int32": np.int32}[str(chunk.type)]
+    return np.frombuffer(chunk.buffers()[1], dtype)[chunk.offset : chunk.offset + len(chunk)]
 
 
 def _grow(rows: NDArray[Any], n: int) -> None:

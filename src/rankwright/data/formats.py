@@ -59,6 +59,16 @@ def format_to_write(path: PathLike, given: str | None = None) -> str:
     return _told(path, "--out-format") if given is None else check_format(given)
 
 
+def require_table(kind: str, path: PathLike) -> None:
+    """Raise unless a format is one of tables."""
+    if kind not in TABLES:
+        raise DataError(
+            "must be a table: name it .csv, .tsv, .jsonl or .parquet, or say which it is with "
+            "format=...",
+            path=display_name(path),
+        )
+
+
 def _told(path: PathLike, option: str) -> str:
     """Return the format that the ending of a name tells, if it tells one."""
     ending = suffix(path)

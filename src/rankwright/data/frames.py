@@ -15,7 +15,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, display_name
 from rankwright.data.foreign import plain
-from rankwright.data.formats import format_to_write
+from rankwright.data.formats import format_to_write, require_table
 from rankwright.data.groups import Coded
 from rankwright.data.spreadsheets import as_cell
 from rankwright.data.tables import (
@@ -227,6 +227,7 @@ def write_frame(
     a spreadsheet would take for formulas get an apostrophe; they are not read back as they were.
     """
     kind = format_to_write(path, format)
+    require_table(kind, path)
     arrow = import_frames("pyarrow")
     X = dataset.X.toarray() if dataset.is_sparse else dataset.X
     names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]

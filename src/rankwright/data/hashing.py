@@ -42,7 +42,7 @@ def hash_ids(ids: NDArray[Any]) -> Keys:
         return mix(ids.astype(np.int64).view(np.uint64))
     keys = np.empty(len(ids), dtype=np.uint64)
     for i, text in enumerate(ids.tolist()):
-        number = _as_integer(text)
+        number = as_integer(text)
         if number is None:
             digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
             keys[i] = int.from_bytes(digest, "little")
@@ -51,7 +51,7 @@ def hash_ids(ids: NDArray[Any]) -> Keys:
     return keys
 
 
-def _as_integer(text: str) -> int | None:
+def as_integer(text: str) -> int | None:
     """Return the integer whose usual text this is, if it fits 64 bits."""
     try:
         number = int(text)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rankwright.data.columns import DOC_ID, Columns
 from rankwright.data.feature_names import listed
 from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
-from rankwright.data.formats import format_of, parts_of
+from rankwright.data.formats import format_of, parts_of, require_table
 from rankwright.exceptions import DataError
 from rankwright.extras import load_extra
 
@@ -41,6 +41,7 @@ def one_line(error: Exception) -> str:
 def load_table(path: PathLike, wanted: Columns) -> Any:
     """Return what is in a file, or in the parts of a folder, as an Arrow table."""
     kind = format_of(path, wanted.format)
+    require_table(kind, path)
     if not os.path.isdir(path):
         table = _load_file(path, kind, wanted)
     else:
