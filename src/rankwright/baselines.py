@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["BestFeature", "RandomRanker"]
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -133,6 +133,8 @@ class RandomRanker(Ranker):
     >>> bool(ranker.predict([[7.0]])[0] == ranker.predict([[3.0], [7.0]])[1])
     True
     """
+
+    TAGS: ClassVar[dict[str, bool]] = {"input_tags.allow_nan": True}
 
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state

@@ -192,7 +192,7 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
         estimator.__dict__.pop("categories_", None)
         if categories:
             estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
-    _check_finite(estimator, matrix, takes_missing)
+    _refuse_not_finite(estimator, matrix, takes_missing)
     if reset:
         estimator.__dict__.pop("fill_", None)
     if missing != "error":
@@ -200,7 +200,7 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
     return (matrix, *others) if y else matrix
 
 
-def _check_finite(estimator: Any, X: Matrix, takes_missing: bool) -> None:
+def _refuse_not_finite(estimator: Any, X: Matrix, takes_missing: bool) -> None:
     """Raise for infinite values, and for missing ones where nobody knows what to do with them."""
     values = X.data if sp.issparse(X) else X
     # A sum that is finite has finite terms: a look at each of them is rarely needed.

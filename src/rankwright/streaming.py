@@ -177,7 +177,9 @@ class _StreamRun:
         """Return the learner after all passes."""
         self._check()
         place = self._start()
-        if not self.learner.has_begun:
+        if self.learner.has_begun:
+            self.fill = vars(self.learner).get("fill_")
+        else:
             self._look_ahead()
         for n_pass in range(place["pass"], self.learner.n_epochs):
             self._pass(n_pass, place["pieces"] if n_pass == place["pass"] else 0, place)

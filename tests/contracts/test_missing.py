@@ -50,7 +50,7 @@ def test_filled_in_by_hand_is_the_same(name: str, missing: Any, form: Any, tmp_p
     fill = np.nanmedian(X, axis=0) if missing == "median" else np.zeros(4)
     model = make_model(name, missing=missing).fit(form(X), y, qid)
     np.testing.assert_allclose(model.fill_, fill, rtol=1e-15)
-    plain = make_model(name).fit(form(by_hand(X, model.fill_)), y, qid)
+    plain = make_model(name, missing="error").fit(form(by_hand(X, model.fill_)), y, qid)
     new = X[::-1].copy()
     new[3, 3] = np.nan  # nothing was missing there in fit
     np.testing.assert_array_equal(
@@ -74,7 +74,7 @@ def test_what_is_missing_is_named(name: str) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["age", "price", "title", "length"])
     with pytest.raises(ValueError, match=r"but row 0, age is NaN\. Use missing='median' or 'zero'"):
-        make_model(name).fit(frame, y, qid)
+        make_model(name, missing="error").fit(frame, y, qid)
     X[0, 0], X[2, 1] = 1.0, np.inf
     for form in (np.asarray, sp.csr_array):
         with pytest.raises(ValueError, match="X must be finite, but row 2, feature 2 is inf"):

@@ -82,7 +82,7 @@ DATA = """
 info nope.txt | nope.txt: there is no such file
 info nope.csv | nope.csv: there is no such file
 info nope.parquet | nope.parquet: there is no such file
-info full | full: must be a file, but is a folder
+info full | full: a folder must hold the parts of one table
 info empty.txt | empty.txt: there must be at least one document
 info empty.csv | empty.csv
 info head.csv | head.csv
@@ -91,12 +91,12 @@ info bad.parquet | bad.parquet: is not a readable parquet file
 info binary.csv | binary.csv
 info text-label.txt | text-label.txt, line 2, label: must be a number, but is 'high'
 info nan-label.txt | nan-label.txt, line 2, label
-info inf.txt | inf.txt, line 2, feature 1: must be finite
+info inf.txt | inf.txt, feature 1: must be a finite number, but is inf in row 1
 info repeated.txt | repeated.txt, line 1
 info colon.txt | colon.txt, line 1
 info text-label.csv | text-label.csv
 info nan-label.csv | nan-label.csv
-info inf.csv | inf.csv
+info inf.csv | inf.csv, line
 info no-qid.csv | no-qid.csv, qid: there must be a column 'qid'
 info no-label.csv | no-label.csv, label: there must be a column 'label'
 info twice.csv | twice.csv
@@ -142,7 +142,7 @@ train good.txt -o m.rw --l1-ratio x | --l1-ratio
 train good.txt -o m.rw -p max_iter=abc | max_iter must be a positive integer
 train good.txt -o m.rw -p maxiter=3 | Did you mean 'max_iter'?
 train good.txt -o m.rw -p alpha | --param must be NAME=VALUE, but is 'alpha'
-train good.txt -o m.rw -p standardize=maybe | standardize must be True or False
+train good.txt -o m.rw -p standardize=maybe | standardize must be True, False or positive scales
 train good.txt -o m.rw --model boosted -p num_leaves=1 | num_leaves must be an integer of at least 2
 train good.txt -o m.rw --model boosted --standardize | boosted has no parameter 'standardize'
 train good.txt -o m.rw --model pamir -p C=0 | C must be a positive number
@@ -228,7 +228,7 @@ compare good.txt --test good.txt | must be different
 compare good.txt --json --csv | --json and --csv exclude each other
 compare one-query.txt | need at least 3 queries
 compare equal.txt | there is nothing to rank
-compare full | full: must have one train.txt
+compare full | full: a folder must hold the parts of one table
 compare good.txt -o full | full: must be empty or hold a comparison, but holds 'mine.txt'
 compare good.txt -o good.txt | good.txt: must be a folder, but is a file
 compare good.txt -o good.txt/a | good.txt: must be a folder, but is a file

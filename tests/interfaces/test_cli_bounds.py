@@ -97,7 +97,7 @@ def test_standardized_features_are_measured_as_they_were_penalised(folder: Path)
     scale = ds.X.std(axis=0, dtype=np.float64)
     assert facts["theorem_8"]["radius"] == pytest.approx(radius(ds.X / scale), rel=1e-5)
     assert facts["theorem_8"]["B"] == pytest.approx(np.linalg.norm(model.coef_ * scale), rel=1e-5)
-    assert any("divided by their standard deviations" in text for text in facts["reservations"])
+    assert any("Features were scaled" in text for text in facts["reservations"])
 
 
 def test_standardized_sparse_features_too(folder: Path) -> None:

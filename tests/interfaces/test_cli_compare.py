@@ -212,9 +212,14 @@ BAD: dict[str, tuple[str, list[str], str]] = {
         "bad.txt: the train queries of split must have one with different labels, but all labels "
         "are 1 within each of its 5: there is nothing to rank.",
     ),
+    "inf": (
+        "1 qid:1 1:inf\n",
+        ["bad.txt"],
+        "bad.txt, feature 1: must be a finite number, but is inf in row 0. Replace it.",
+    ),
     "nan": (
         "1 qid:1 1:nan\n",
-        ["bad.txt"],
+        ["bad.txt", "--missing", "error"],
         "bad.txt, line 1, feature 1: must be finite, but is '1:nan'.",
     ),
     "no metric": ("", ["train.txt", "-m", "ndgc"], "there is no metric 'ndgc'."),

@@ -86,7 +86,7 @@ def test_train_shows_the_strongest_features_by_name(data: Path, run: Cli) -> Non
     assert ranker.standardize  # as for linear models, files have features of any scale
     strongest = strongest_features(ranker)
     lines = out.splitlines()
-    assert lines[0].startswith(f"{model}: DominationRank, objective ")
+    assert lines[0].startswith(f"{model}: DominationRank, standardized features, objective ")
     assert "gap at most" in lines[0]
     assert lines[2].split() == ["strongest", "feature", "weight"]
     assert [line.rsplit(None, 1)[0].strip() for line in lines[3:]] == [n for n, _ in strongest]

@@ -21,6 +21,7 @@ from rankwright import streaming
 from rankwright.cli import app
 from rankwright.cli.train_stream import train_stream
 from rankwright.data import make_mslr_like
+from rankwright.models import make_model
 from tests.interfaces.conftest import Runner
 
 STREAMED = ["slam-perceptron", "online", "prank", "widrow-hoff", "multiclass-perceptron"]
@@ -260,7 +261,7 @@ def test_data_that_changed_far_behind_are_other_data(
     """The same size, the same first MiB: one label near the end is another."""
     lines = data.read_bytes().splitlines(keepends=True)
     path, out = tmp_path / "long.txt", tmp_path / "model.rw"
-    content = b"".join(line.replace(b"qid:", b"qid:%d" % i) for i in range(16) for line in lines)
+    content = b"".join(line.replace(b"qid:", b"qid:q%d-" % i) for i in range(16) for line in lines)
     path.write_bytes(content)
     arguments = [path, "--stream", "--model", "slam-perceptron", "-o", out]
     with monkeypatch.context() as patch:
@@ -321,7 +322,7 @@ def test_a_bar_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     arguments = [data, "--stream", "--model", "slam-perceptron", "--checkpoint-every", 64]
     train_stream(
-        rw.SLAMPerceptron(variant="averaged", random_state=0),
+        make_model("slam-perceptron", n_epochs=1, shuffle=False),
         *("slam-perceptron", str(data), str(tmp_path / "a.rw")),
         checkpoint_every=64, resume=False, jobs=None,
     )  # fmt: skip

@@ -96,7 +96,8 @@ def test_what_has_no_name_has_no_command() -> None:
     assert train_command(rw.LinearRanker(), "linear", ["-"], "m.rw", columns=Columns()) is None
     line = train_command(rw.LinearRanker(tol=0.5), "x", ["-a b"], "m.rw", columns=Columns())
     assert line == (
-        "rankwright train './-a b' --model linear -p standardize=False -p tol=0.5 -o m.rw"
+        "rankwright train './-a b' --model linear -p missing=error -p standardize=False "
+        "-p tol=0.5 -o m.rw"
     )
 
 

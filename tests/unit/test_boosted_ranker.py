@@ -432,7 +432,7 @@ def test_missing_values(data: Dataset) -> None:
     X = np.where(np.random.default_rng(0).random(data.X.shape) < 0.2, np.nan, data.X)
     ranker = BoostedRanker(**FEW).fit(X, data.y, data.qid)
     assert ranker.score(X, data.y, data.qid) > 0.6
-    with pytest.raises(ValueError, match="infinity"):
+    with pytest.raises(ValueError, match="X must be finite, but row 0, feature 1 is inf"):
         ranker.predict(np.full((1, 8), np.inf))
 
 

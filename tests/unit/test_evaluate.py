@@ -272,6 +272,7 @@ def test_written_numbers_read_back_to_the_last_bit(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "no" / "x.tsv"
+    path.parent.write_text("a file")
     with pytest.raises(DataError, match=f"^{re.escape(str(path))}: cannot be written: "):
         partly_skipped().write_per_query(path)
 

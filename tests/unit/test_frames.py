@@ -621,6 +621,6 @@ def test_a_value_that_is_no_number_has_a_line_and_a_column(value: str, tmp_path:
     with pytest.warns(DataWarning, match="'name' is left out"), pytest.raises(DataError) as caught:
         rw.read(path)
     assert str(caught.value).startswith(
-        f"{path}, line 5, price: must be a finite number, but is {what}. Replace it, or allow"
+        f"{path}, line 5, price: must be a finite number, but is {what}. Replace it"
     )
     assert "\n" not in str(caught.value)

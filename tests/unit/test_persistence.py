@@ -254,7 +254,9 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(DataError, match="cannot be written: "):
-        rw.save(fitted(), tmp_path / "nowhere" / "model.rw")
+        rw.save(fitted(), path / "model.rw")  # below a file
+    rw.save(fitted(), tmp_path / "new" / "folder" / "model.rw")
+    assert rw.load(tmp_path / "new" / "folder" / "model.rw").n_features_in_ > 0
 
 
 # ---- what load refuses ----

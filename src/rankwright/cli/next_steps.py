@@ -114,12 +114,12 @@ def next_steps(
     allow_overlap: bool,
 ) -> list[str]:
     """Return the commands that fit the winner to all data, and that score with it."""
-    from rankwright.evaluation.folds import fold_files, queries_of
+    from rankwright.evaluation.folds import fold_files, has_folds, queries_of
 
     if not result.standings:
         return []
     files = [data, *(path for path in others if path is not None)]
-    if Path(data).is_dir():
+    if Path(data).is_dir() and has_folds(data):
         by_fold = [[str(f) for f in parts.values()] for parts in fold_files(data).values()]
         n_first = sum(part.n_queries for part in result.folds[0].parts().values())
         if queries_of(result.folds).n_queries == n_first:

@@ -106,7 +106,7 @@ def plain_warnings() -> Iterator[None]:
 def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any) -> Dataset:
     """Read a file of any format, passing on the options that its format has."""
     from rankwright.data.formats import LETOR, TABLES, format_of
-    from rankwright.data.frames import read_columns
+    from rankwright.data.frames import read_columns, refuse_infinite
     from rankwright.data.reading import read
     from rankwright.data.trec import telling_trec
 
@@ -118,9 +118,12 @@ def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any)
     allow_nan = columns.missing != "error"
     with doing(f"Reading {path}"):
         if kind not in TABLES:
-            return read(path, format=kind, n_jobs=jobs, allow_nan=allow_nan, **letor)
-        with telling_trec(path):
-            return read_columns(path, columns, allow_nan=allow_nan)
+            dataset = read(path, format=kind, n_jobs=jobs, allow_nan=allow_nan, **letor)
+        else:
+            with telling_trec(path):
+                dataset = read_columns(path, columns, allow_nan=allow_nan)
+    refuse_infinite(dataset, path)
+    return dataset
 
 
 def fill_missing(columns: Columns, *models: Any) -> None:

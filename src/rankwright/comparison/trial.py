@@ -122,7 +122,7 @@ def fit_watched(model: Any, train: Dataset, valid: Dataset | None) -> Any:
     """Fit a model, which watches the validation queries if there are any and it can."""
     from rankwright.estimator import as_model
 
-    asked = as_model(model)
+    asked = as_model(model, train.n_features)
     asked.fit_dataset(train, valid=valid if asked.takes_valid() else None)
     return asked
 
@@ -253,7 +253,7 @@ def _score(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
     from rankwright.estimator import as_model
 
-    test = as_model(model).align(test)
+    test = as_model(model, test.n_features).align(test)
     scores = np.asarray(model.predict(test.X), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")

@@ -93,12 +93,12 @@ def frequent_levels(codes: Floats, levels: Sequence[str], most: int = MOST) -> l
     return [levels[code] for code in kept.tolist() if counts[code]]
 
 
-def sources(wanted: Sequence[str], columns: Sequence[str]) -> list[str]:
+def told_categories(wanted: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Return the columns whose categories some of the wanted features tell.
 
     Examples
     --------
-    >>> sources(["price", "country=de", "country=us"], ["price", "country"])
+    >>> told_categories(["price", "country=de", "country=us"], ["price", "country"])
     ['country']
     """
     there = set(columns)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from rankwright.data.alignment import Features
-from rankwright.data.categories import sources
+from rankwright.data.categories import told_categories
 from rankwright.data.feature_names import listed
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.suggestions import meant
@@ -91,7 +91,7 @@ class Columns:
         """Return the columns that are categories for the model."""
         if self.model is None or self.model.names is None:
             return []
-        told = [n for n in sources(self.model.names, columns) if n not in self.model.names]
+        told = [n for n in told_categories(self.model.names, columns) if n not in self.model.names]
         return [*(name for name in self.model.categories if name in columns), *told]
 
     def choose(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rankwright.data.categories import Categories, as_level, decoded, encoded
 from rankwright.data.columns import DOC_ID, Columns
 from rankwright.data.csv_blocks import CsvRows, read_csv_blocks
 from rankwright.data.dataset import Dataset
-from rankwright.data.feature_names import listed
+from rankwright.data.feature_names import feature_name, listed
 from rankwright.data.files import PathLike, display_name
 from rankwright.data.foreign import plain
 from rankwright.data.formats import format_to_write, require_table
@@ -289,21 +289,39 @@ def _matrix(
     return X, levels
 
 
+def refuse_infinite(dataset: Dataset, path: str) -> None:
+    """Raise for an infinite value of a data set that may lack values."""
+    values = dataset.X.data if dataset.is_sparse else dataset.X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    wrong = np.isinf(values)
+    if wrong.any():
+        row, column = first_place(dataset.X, wrong)
+        name = feature_name(dataset.feature_names, column)
+        _refuse(dataset.X[row, column], int(dataset.order[row]), name, path)
+
+
 def _check_finite(X: Any, names: list[str], path: str | None) -> None:
-    """Raise for a value that is missing or infinite, and say in which line it is."""
+    """Raise for a value that is missing or infinite."""
     wrong = ~np.isfinite(X)
-    if not wrong.any():
-        return
-    row, column = first_place(X, wrong)
-    what = "missing" if np.isnan(X[row, column]) else f"{X[row, column]:g}"
+    if wrong.any():
+        row, column = first_place(X, wrong)
+        _refuse(X[row, column], row, names[column], path)
+
+
+def _refuse(value: float, row: int, name: str, path: str | None) -> NoReturn:
+    """Raise for a value, and say in which line it is."""
     line = None if path is None else line_of_row(path, row)
     place = f" in row {row}" if line is None else ""
+    what, hint = f"{value:g}", ""
+    if np.isnan(value):
+        what, hint = "missing", ", or allow missing values (allow_nan=True; --missing median)"
     raise DataError(
-        f"must be a finite number, but is {what}{place}. Replace it, or allow missing values "
-        "(allow_nan=True; --missing median).",
+        f"must be a finite number, but is {what}{place}. Replace it{hint}.",
         path=path,
         line=line,
-        field=names[column],
+        field=name,
     )
 
 

@@ -100,7 +100,9 @@ def filled(X: Matrix, fill: Floats) -> Matrix:
         if not absent.any():
             return X
         data = np.where(absent, fill[X.indices].astype(X.dtype), X.data)
-        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        full = sp.csr_array((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        full.eliminate_zeros()
+        return full
     if not count_missing(X).any():
         return X
     return np.where(np.isnan(X), fill.astype(X.dtype), X)
