@@ -17,9 +17,11 @@ from sklearn.utils import validation
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.alignment import Features, columns_for
+from rankwright.data.categories import is_derived
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name
 from rankwright.data.foreign import plain
+from rankwright.data.frames import features_of
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.sparse import as_csr
@@ -178,6 +180,7 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
         if columns is not None:
             names = columns
             X = _as_rows(X if reset else align_frame(X, names, known_features(estimator)))
+        refuse_texts(X)
     # C order, whatever comes: products of another layout differ in their last bits.
     options |= {"accept_sparse": "csr", "dtype": [np.float32, np.float64], "order": "C"}
     options |= {"estimator": estimator, "ensure_all_finite": False}
@@ -259,12 +262,28 @@ def column_names(X: Any) -> list[str] | None:
 
 def _as_rows(frame: Any) -> Any:
     """Return what scikit-learn reads as it is: of others than pandas' it makes float32."""
+    if isinstance(frame, np.ndarray):
+        return frame
     table = nw.from_native(frame, eager_only=True)
     return frame if table.implementation.is_pandas() else table.to_numpy()
 
 
+def refuse_texts(X: Any) -> None:
+    """Raise for a data frame with a column of texts, which is no number to anybody."""
+    if isinstance(X, np.ndarray | list) or not nw.dependencies.is_into_dataframe(X):
+        return
+    for name, kind in nw.from_native(X, eager_only=True).schema.items():
+        if kind in (nw.String, nw.Categorical, nw.Enum):
+            raise ValueError(
+                f"X must hold numbers, but the column {name!r} holds texts. Leave it out, or make "
+                f"it a category: rankwright.from_frame(frame, categorical=[{name!r}])."
+            )
+
+
 def align_frame(frame: Any, names: list[str], wanted: Features) -> Any:
     """Return the columns that an estimator was fitted to, in their order."""
+    if wanted.categories or any(is_derived(name, names) for name in wanted.names or ()):
+        return features_of(frame, wanted).aligned(wanted, "X").X
     try:
         columns = columns_for(wanted, Features(len(names), names, "X"))
     except DataError as error:

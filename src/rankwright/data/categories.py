@@ -107,6 +107,18 @@ def told_categories(wanted: Sequence[str], columns: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(heads) if name in there]
 
 
+def is_derived(name: str, columns: Sequence[str]) -> bool:
+    """Tell whether a feature can be made of one of these columns, and is not one of them.
+
+    Examples
+    --------
+    >>> is_derived("country=de", ["country"]), is_derived("country", ["country"])
+    (True, False)
+    """
+    there = name.removesuffix(_MISSING)
+    return name not in columns and (there in columns or bool(told_categories([name], columns)))
+
+
 def derived(
     name: str, X: Matrix, names: Sequence[str], categories: Categories
 ) -> tuple[Floats, str | None] | None:

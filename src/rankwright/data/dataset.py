@@ -269,7 +269,13 @@ class Dataset:
         for j, name in enumerate(names):
             if name in categories:
                 levels = frequent_levels(column_of(self.X, j), categories[name], most)
-                wanted += [level_of(name, level) for level in levels]
+                made = [level_of(name, level) for level in levels]
+                if taken := set(made) & set(names):
+                    raise DataError(
+                        f"a level of {name!r} would have the name of the column {min(taken)!r}. "
+                        "Rename the column."
+                    )
+                wanted += made
             else:
                 wanted.append(name)
         return self.aligned(Features(len(wanted), wanted)) if categories else self

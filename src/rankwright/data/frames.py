@@ -86,6 +86,11 @@ def from_frame(
     return _from_frame(frame, wanted, allow_nan=allow_nan, path=path)
 
 
+def features_of(frame: Any, model: Features) -> Dataset:
+    """Make a data set of the columns of a frame that the features of a model are made of."""
+    return _from_frame(frame, Columns(label=None, qid=None, model=model), allow_nan=True, path="X")
+
+
 def _from_frame(
     frame: Any,
     wanted: Columns,

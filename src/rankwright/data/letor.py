@@ -155,6 +155,12 @@ def write_letor(
     n_jobs : int, optional
         Threads.
     """
+    if dataset.features.categories:
+        raise DataError(
+            f"LETOR text has no categories, such as {min(dataset.features.categories)!r}. Leave "
+            "them out, or write a table.",
+            path=path,
+        )
     _check_writable(dataset, display_name(path))
     rows = np.empty(dataset.n_docs, dtype=np.int64)
     rows[dataset.order] = np.arange(dataset.n_docs)
