@@ -182,22 +182,29 @@ class _Codes:
     """Ids of queries: few texts, many times."""
 
     def __init__(self, name: str | None) -> None:
+        arrow = import_frames("pyarrow")
         self._name = name
-        self._known: dict[str, int] = {}
+        self._known = arrow.array([], arrow.string())  # in the order in which they came
         self._codes: list[NDArray[np.int32]] = []
 
     def add(self, table: Any) -> None:
         """Append the ids of a table."""
         if self._name is None:
             return
+        arrow, compute = import_frames("pyarrow"), import_frames("pyarrow.compute")
         coded = _without_nulls(table[self._name]).combine_chunks().dictionary_encode()
-        texts = coded.dictionary.to_pylist()
-        places = [self._known.setdefault(text, len(self._known)) for text in texts]
-        self._codes.append(np.array(places, dtype=np.int32)[_numbers(coded.indices)])
+        found = compute.index_in(coded.dictionary, value_set=self._known).fill_null(-1)
+        places = _numbers(found).copy()
+        new = np.flatnonzero(places < 0)
+        places[new] = len(self._known) + np.arange(len(new))
+        if len(new):
+            texts = coded.dictionary.filter(compute.equal(found, -1))
+            self._known = arrow.concat_arrays([self._known, texts])
+        self._codes.append(places[_numbers(coded.indices)])
 
     def whole(self) -> Coded:
         """Return the ids: texts, or integers if that loses nothing."""
-        texts = list(self._known)
+        texts = self._known.to_pylist()
         numbers = [as_integer(text) for text in texts]
         ids = text_array(texts) if None in numbers else np.array(numbers, dtype=np.int64)
         return Coded(ids, np.concatenate(self._codes))
