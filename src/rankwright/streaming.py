@@ -29,6 +29,7 @@ from rankwright.data.missing import filled, medians, medians_of_stream
 from rankwright.data.validation import Floats, check_count
 from rankwright.data.writing import remove_leftovers
 from rankwright.exceptions import DataError
+from rankwright.inputs import set_names
 from rankwright.online.base import LearnerOfClasses, OnlineLearner
 from rankwright.persistence import load, save
 from rankwright.scaling import Moments
@@ -199,6 +200,7 @@ class _StreamRun:
                 continue
             self.learner.partial_fit(piece.X, piece.y, piece.qid, **self.announced)
             self.announced = {}
+            set_names(self.learner, piece.feature_names)
             if self.fill is not None:
                 self.learner.fill_ = self.fill  # of all rows, not of the first piece
             self._tell(piece.n_docs)

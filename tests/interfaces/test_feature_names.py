@@ -118,3 +118,39 @@ def test_features_without_names_on_one_side(command: str, run: Cli) -> None:
         "rankwright: warning: data.txt: columns are taken by position, since only model.rw has "
         "names for them: feature 1 is 'title', and so on.\n"
     )
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_features_may_count_from_0(stream: bool, run: Cli, tmp_path: Path) -> None:
+    """A file without its feature 0 is read as one that counts from 1: numbers mean the same."""
+    rng = np.random.default_rng(0)
+
+    def lines(first: int) -> str:
+        X = rng.normal(size=(120, 3))
+        X[:, :first] = 0
+        rows = enumerate(zip(X, X[:, 1] - X[:, 2] > 0, strict=True))
+        return "".join(
+            f"{int(good)} qid:{i // 12} "
+            + " ".join(f"{j}:{x[j]:g}" for j in range(first, 3))
+            + "\n"
+            for i, (x, good) in rows
+        )
+
+    Path("train.txt").write_text(lines(0))
+    Path("test.txt").write_text(lines(1))
+    words = ["--stream", "--model", "slam-perceptron"] if stream else []
+    assert run("train", "train.txt", *words, "-o", "m.rw")[0] == 0
+    code, _, err = run("predict", "m.rw", "test.txt", "-o", "s.txt")
+    assert (code, err) == (
+        0,
+        "rankwright: warning: test.txt: 2 of the 3 features of m.rw; the others count 0.\n",
+    )
+    assert (
+        rw.evaluate(rw.data.read_scores("s.txt"), rw.read("test.txt"), ["ndcg@5"])["ndcg@5"] > 0.9
+    )
+    assert "feature 1" in run("formula", "m.rw")[1]
+    assert rw.load("m.rw").feature_names() == ["feature 0", "feature 1", "feature 2"]
+    assert run("convert", "train.txt", "again.txt")[0] == 0
+    assert Path("again.txt").read_text().startswith(Path("train.txt").read_text()[:8])
+    np.testing.assert_allclose(rw.read("again.txt").X, rw.read("train.txt").X)
+    assert rw.read("again.txt").feature_names == rw.read("train.txt").feature_names

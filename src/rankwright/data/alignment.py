@@ -56,7 +56,9 @@ class Features:
             return list(range(1, self.n + 1))
         found = [_NUMBERED.fullmatch(name) for name in self.names]
         numbers = [int(m[2]) + (m[1] == "Column_") for m in found if m is not None]
-        if len(numbers) == self.n == len(set(numbers)) and 0 not in numbers:
+        # Only a LETOR file says what its 0 is: there is a feature 0 before feature 1.
+        counted = 0 not in numbers or all(name.startswith("feature ") for name in self.names)
+        if len(numbers) == self.n == len(set(numbers)) and counted:
             return numbers
         return list(self.names)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,9 +79,7 @@ def read_letor(
         rows = read_rows(blocks, how)
     if not rows.has_qid:
         warn_without_qid(name)
-    dataset = Dataset.from_checked(rows.X, rows.y, rows.qid, None, rows.doc_ids)
-    dataset.features = replace(dataset.features, open_ended=True)
-    return dataset
+    return Dataset.from_checked(rows.X, rows.y, rows.qid, rows.features, rows.doc_ids)
 
 
 def stream(
@@ -136,7 +133,7 @@ def stream(
 
 
 def write_letor(
-    dataset: Dataset, path: PathLike, *, zero_based: bool = False, n_jobs: int | None = None
+    dataset: Dataset, path: PathLike, *, zero_based: bool | None = None, n_jobs: int | None = None
 ) -> None:
     """Write a data set as LETOR text, rows in the order of the input.
 
@@ -150,11 +147,13 @@ def write_letor(
         What to write.
     path : str or path-like
         The file; ``.gz`` and ``.zst`` are compressed, ``"-"`` is standard output.
-    zero_based : bool, default False
-        Count features from 0 instead of 1.
+    zero_based : bool, optional
+        Count features from 0 instead of 1; by default if the data come from such a file.
     n_jobs : int, optional
         Threads.
     """
+    if zero_based is None:
+        zero_based = dataset.features.keys()[:1] == [0]
     if dataset.features.categories:
         raise DataError(
             f"LETOR text has no categories, such as {min(dataset.features.categories)!r}. Leave "

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright import _kernels
+from rankwright.data.alignment import Features
 from rankwright.data.groups import Ints
 from rankwright.data.letor_faults import Fault, fault_error, qid_missing
 from rankwright.data.letor_text import LetorFormat, Survey, scan
@@ -36,6 +37,14 @@ class LetorRows:
     qid: NDArray[Any]
     has_qid: bool
     doc_ids: NDArray[Any] | None
+    first_index: int = 1  # of the features
+
+    @property
+    def features(self) -> Features:
+        """The features; where they count from 0 they have names, since unnamed ones do from 1."""
+        n = int(self.X.shape[1])
+        names = [f"feature {j}" for j in range(n)] if self.first_index == 0 else None
+        return Features(n, names, open_ended=True)
 
 
 class _WrongGuess(Exception):  # noqa: N818 (a signal, not an error)
@@ -146,7 +155,8 @@ class GrowingRows:
                 raise _WrongGuess
             found.require_plausible(self.how)
         docs = join_texts(self._doc_ids) if self.how.doc_ids else None
-        return LetorRows(X, self._y.finish(), self._query_ids(), self._rule.has_qid, docs)
+        first = self.survey.first_index(self.how)
+        return LetorRows(X, self._y.finish(), self._query_ids(), self._rule.has_qid, docs, first)
 
     def _query_ids(self) -> NDArray[Any]:
         numbers = self._numbers.finish()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,8 @@ def _ends_with(parts: list[LetorRows], qid: Any) -> bool:
 
 def _cut(rows: LetorRows, begin: int, end: int) -> LetorRows:
     docs = None if rows.doc_ids is None else rows.doc_ids[begin:end]
-    return LetorRows(rows.X[begin:end], rows.y[begin:end], rows.qid[begin:end], rows.has_qid, docs)
+    part = slice(begin, end)
+    return replace(rows, X=rows.X[part], y=rows.y[part], qid=rows.qid[part], doc_ids=docs)
 
 
 def _join_rows(parts: list[LetorRows]) -> LetorRows:
@@ -152,10 +154,11 @@ def _join_rows(parts: list[LetorRows]) -> LetorRows:
     qid = join_ids([rows.qid for rows in parts])
     docs = [rows.doc_ids for rows in parts if rows.doc_ids is not None]
     y = np.concatenate([rows.y for rows in parts])
-    return LetorRows(X, y, qid, first.has_qid, join_texts(docs) if docs else None)
+    return replace(first, X=X, y=y, qid=qid, doc_ids=join_texts(docs) if docs else None)
 
 
 def _dataset(rows: LetorRows) -> Dataset:
     # A copy, because a slice would keep the whole block alive.
     docs = None if rows.doc_ids is None else rows.doc_ids.copy()
-    return Dataset.from_checked(rows.X.copy(), rows.y.copy(), rows.qid.copy(), None, docs)
+    X, y, qid = rows.X.copy(), rows.y.copy(), rows.qid.copy()
+    return Dataset.from_checked(X, y, qid, rows.features, docs)
