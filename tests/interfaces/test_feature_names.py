@@ -145,9 +145,8 @@ def test_features_may_count_from_0(stream: bool, run: Cli, tmp_path: Path) -> No
         0,
         "rankwright: warning: test.txt: 2 of the 3 features of m.rw; the others count 0.\n",
     )
-    assert (
-        rw.evaluate(rw.data.read_scores("s.txt"), rw.read("test.txt"), ["ndcg@5"])["ndcg@5"] > 0.9
-    )
+    test = rw.read("test.txt")
+    assert rw.evaluate(rw.data.read_scores("s.txt", test), test, ["ndcg@5"])["ndcg@5"] > 0.9
     assert "feature 1" in run("formula", "m.rw")[1]
     assert rw.load("m.rw").feature_names() == ["feature 0", "feature 1", "feature 2"]
     assert run("convert", "train.txt", "again.txt")[0] == 0
