@@ -131,6 +131,8 @@ def compare(
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         files = _write_all(result, steps, out, spreadsheet_safe, refit)
     _print_result(result, as_json, as_csv)
+    if any(entry.estimator.get_params(deep=False).get("standardize") for entry in entries):
+        typer.echo("Linear and online models learned from standardized features.", err=True)
     typer.echo(f"{out}: {files}", err=True)
     print_steps(result, steps, refitted=refit is not None)
     if result.failures:
