@@ -29,7 +29,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
 from rankwright.data.groups import Groups, gather
 from rankwright.data.missing import filled
-from rankwright.data.validation import Floats, check_qid, check_weights, check_X
+from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, check_X
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.inputs import gathered_weights, known_features, set_names
 from rankwright.losses import Loss, from_name
@@ -172,8 +172,12 @@ class Model(Protocol):
         """
         known = self.features()
         found = dataset.aligned(known if name is None else replace(known, owner=name), path)
-        fill = vars(self).get("fill_")
-        return found if fill is None else found.with_features(filled(found.X, fill))
+        return found.with_features(self.filled_in(found.X))
+
+    def filled_in(self, X: Matrix) -> Matrix:
+        """Return features with what the model puts in the place of missing values."""
+        fill = None if vars(self).get("missing") == "error" else vars(self).get("fill_")
+        return X if fill is None else filled(X, fill)
 
     def predict_dataset(self, dataset: Dataset) -> Any:
         """Return what :meth:`predict` says of the documents, whatever the order of the columns."""
@@ -250,11 +254,8 @@ class PlainModel(Model):
     def encoded(self, dataset: Dataset) -> Dataset:
         """Refuse categories: without names, their levels would not be found again."""
         if dataset.features.categories:
-            raise TypeError(
-                f"{kind_of(self)} does not know categories, such as "
-                f"{next(iter(dataset.features.categories))!r}. Encode them in a pipeline, or leave "
-                "them out."
-            )
+            first = min(dataset.features.categories)
+            raise TypeError(f"{kind_of(self)} takes no categories, such as {first!r}.")
         return dataset
 
     def features(self) -> Features:

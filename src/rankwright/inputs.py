@@ -182,7 +182,7 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
             X = _as_rows(X if reset else align_frame(X, names, known_features(estimator)))
         refuse_texts(X)
     # C order, whatever comes: products of another layout differ in their last bits.
-    options |= {"accept_sparse": "csr", "dtype": [np.float32, np.float64], "order": "C"}
+    options |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
     options |= {"estimator": estimator, "ensure_all_finite": False}
     if y:
         (labels,) = (plain(label, "y") for label in y)
@@ -231,6 +231,8 @@ def _without_missing(estimator: Any, X: Matrix, missing: Missing, reset: bool) -
     """Fill in missing values: those of ``fit`` tell with what."""
     if reset:
         estimator.fill_ = fills(X, missing)
+    elif "fill_" not in vars(estimator):
+        raise ValueError("missing was changed after fit: fit again to know what to fill in.")
     return filled(X, estimator.fill_)
 
 

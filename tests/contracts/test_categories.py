@@ -79,7 +79,7 @@ def test_what_cannot_be_found_is_named(name: str) -> None:
 def test_trees_take_a_new_level_for_a_missing_one() -> None:
     model, frame = fitted("boosted"), table()
     unknown, none = (read(frame.assign(country=value)) for value in ("at", None))
-    with pytest.warns(DataWarning, match="country: 'at' is not among the categories that this Bo"):
+    with pytest.warns(DataWarning, match="country: 'at' is not among the levels that this Boost"):
         scores = model.predict_dataset(unknown)
     np.testing.assert_array_equal(scores, model.predict_dataset(none))
 
@@ -161,4 +161,125 @@ def test_other_estimators_refuse(tmp_path: Path) -> None:
 
     ds = read(table(60))
     found = rw.compare(ds, [rw.comparison.Entry("ridge", Ridge())])
-    assert "does not know categories, such as 'brand'" in found.failures[0].reason
+    assert "takes no categories, such as 'brand'" in found.failures[0].reason
+
+
+def test_levels_in_order_and_with_documents() -> None:
+    frame = pd.DataFrame({"label": [0] * 6, "qid": [1] * 5 + [2], "c": [*"abbccc"]})
+    ds = rw.from_frame(frame, categorical=["c"])
+    assert ds.one_hot(most=2).feature_names == ["c=b", "c=c"]
+    assert ds.select([1]).one_hot().feature_names == ["c=c"]
+
+
+def test_a_category_where_the_model_has_a_number() -> None:
+    frame = table().drop(columns="country")
+    for name in ("linear", "boosted"):
+        model = make_model(name, **SMALL.get(name, {})).fit_dataset(
+            rw.from_frame(frame, allow_nan=True)
+        )
+        with pytest.raises(DataError, match="'brand' holds categories, but numbers in this"):
+            model.predict_dataset(rw.from_frame(frame, categorical=["brand"], allow_nan=True))
+
+
+def test_fit_forgets_categories() -> None:
+    model = fitted("boosted")
+    model.fit_dataset(rw.from_frame(table().drop(columns="country"), allow_nan=True))
+    assert "categories_" not in vars(model)
+
+
+def test_numbers_with_gaps_are_the_same_levels() -> None:
+    model, frame = fitted("linear"), table()
+    gaps = frame.assign(brand=frame["brand"].where(frame.index > 0))  # pandas makes 101.0 of 101
+    scores = model.predict_dataset(read(gaps))
+    np.testing.assert_array_equal(scores[1:], model.predict_dataset(read(frame))[1:])
+
+
+@pytest.mark.parametrize(
+    ("ends", "words", "chosen"),
+    [
+        ("0 1 1", "3", [0, 1]),
+        ("0 1 2", "3 4 5", [0, 1]),
+        ("0 1 2", "3 4294967296", [0, 1]),
+        ("0 1 2", "3 4", [0, 2]),
+        ("1 2 3", "3 4 5", [0, 1]),
+    ],
+)
+def test_sets_of_categories_that_cannot_be(ends: str, words: str, chosen: list[int]) -> None:
+    from rankwright.trees import model_text
+
+    arrays = {"decision_type": np.array([1, 1]), "threshold": np.array(chosen, dtype=float)}
+    fields = {"cat_boundaries": ends, "cat_threshold": words}
+    with pytest.raises(DataError, match="model_text_ is not a model of LightGBM: tree 0 "):
+        model_text._check_sets(arrays, fields, 0, 2)
+
+
+def test_categories_stand_behind_the_features() -> None:
+    ds = rw.from_frame(table(), features=["price"], categorical=["country"], allow_nan=True)
+    assert ds.feature_names == ["price", "country"]
+
+
+def test_a_data_set_is_not_changed_by_a_model() -> None:
+    model, frame = fitted("boosted"), table()
+    ds = read(frame[frame["country"] != "de"])
+    before = ds.X.copy()
+    model.predict_dataset(ds)
+    np.testing.assert_array_equal(ds.X, before)
+
+
+def test_indicators_keep_the_precision() -> None:
+    X = np.array([[1.0], [np.nan]], dtype=np.float32)
+    ds = rw.Dataset(X, [0, 1], feature_names=["price"], allow_nan=True)
+    assert ds.with_indicators().X.dtype == np.float32
+
+
+def test_names_that_two_features_would_have_are_refused() -> None:
+    frame = pd.DataFrame({"label": [0, 1, 0], "a": ["x", "b=c", "x"], "a=b": ["c", "d", "c"]})
+    ds = rw.from_frame(frame, qid=None, categorical=["a", "a=b"])
+    with pytest.raises(DataError, match="would have the name of the column 'a=b=c'"):
+        ds.one_hot()
+    X = np.array([[np.nan, 1.0], [2.0, 0.0]])
+    ds = rw.Dataset(X, [0, 1], feature_names=["p", "p is missing"], allow_nan=True)
+    with pytest.raises(DataError, match="there is a column 'p is missing' already"):
+        ds.with_indicators()
+
+
+@pytest.mark.parametrize("name", ["linear", "slam-perceptron"])
+def test_a_new_level_is_told_by_linear_models_too(name: str) -> None:
+    model, frame = fitted(name), table()
+    with pytest.warns(DataWarning, match="country: 'at' is not among the levels that this"):
+        model.predict_dataset(read(frame.assign(country="at")))
+
+
+@pytest.mark.parametrize("kind", ["string", "object", "category"])
+def test_missing_texts_of_pandas(kind: str) -> None:
+    values = pd.Series(["a", pd.NA, "b", None], dtype=object).astype(kind)
+    frame = pd.DataFrame({"label": [0, 1, 0, 1], "c": values})
+    ds = rw.from_frame(frame, qid=None, categorical=["c"], allow_nan=True)
+    np.testing.assert_array_equal(ds.X[:, 0], [0, np.nan, 1, np.nan])
+
+
+def test_the_same_levels_in_every_format(tmp_path: Path) -> None:
+    levels = {
+        "zip": ["01", "1", "2", "01"],
+        "flag": [True, False, True, None],
+        "day": ["2020-01-01", "2021-01-01", "2020-01-01", "2022-01-01"],
+        "text": ["a,b", "NA", "", 'say "a=b"'],
+    }
+    frame = pd.DataFrame({"qid": ["2020-01-01"] * 4, "label": [0, 1, 0, 1], **levels})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    found = [
+        rw.read(tmp_path / f"a.{ending}", categorical=list(levels), allow_nan=True)
+        for ending in ("csv", "parquet", "jsonl")
+    ]
+    assert found[0].features.categories == {
+        "zip": ["01", "1", "2"],
+        "flag": ["false", "true"],
+        "day": ["2020-01-01", "2021-01-01", "2022-01-01"],
+        "text": ["a,b", 'say "a=b"'],
+    }
+    for other in found[1:]:
+        assert other.features == found[0].features
+        np.testing.assert_array_equal(other.X, found[0].X)
+        assert other.qid.tolist() == found[0].qid.tolist()

@@ -20,7 +20,7 @@ import rankwright as rw
 from rankwright.comparison import Entry, compare
 from rankwright.estimator import as_model
 from rankwright.evaluation import explain, permutation_importance
-from rankwright.exceptions import DataWarning
+from rankwright.exceptions import DataError, DataWarning
 from rankwright.models import MODELS, make_model
 
 NAMES = ["title", "body", "age", "clicks"]
@@ -264,3 +264,20 @@ def test_names_in_files_of_version_0_1_0(tmp_path: Path) -> None:
     again = rw.load(tmp_path / "m.rw")
     assert again.feature_names() == NAMES
     assert "feature_names_" not in vars(again)
+
+
+def test_a_column_with_an_equals_sign_is_no_level() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "a=b": [3.0, 1.0, 0.0]})
+    model = rw.LinearRanker().fit(frame, [0, 1, 2])
+    with pytest.raises(DataError, match="but 'a=b' is missing"):
+        model.predict(frame[["a"]])
+
+
+def test_numbers_in_names_that_begin_at_0() -> None:
+    frame = pd.DataFrame({"f0": [3.0, 1.0, 2.0], "f1": [1.0, 2.0, 3.0], "f2": [0.0, 1.0, 0.0]})
+    model = rw.LinearRanker().fit(frame[["f1", "f2"]], [0, 1, 2])
+    expected = model.predict(frame[["f1", "f2"]].to_numpy())
+    with pytest.warns(DataWarning, match="'f0' is not looked at"):
+        np.testing.assert_array_equal(model.predict(frame), expected)
+    with pytest.raises(DataError, match="but 'f2' is missing"):
+        model.predict(frame[["f0", "f1"]])

@@ -102,8 +102,13 @@ def test_paths_measure_filled_queries() -> None:
 
 
 @pytest.mark.parametrize("missing", ["median", "zero"])
-def test_a_stream_fills_in_as_the_whole_file(missing: Any, tmp_path: Path) -> None:
+def test_a_stream_fills_in_as_the_whole_file(
+    missing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankwright.streaming.PIECE", 5)
+    monkeypatch.setattr("rankwright.data.missing.ROWS", 40)
     X, y, qid = make_data()
+    X[:, 3] = np.where(np.arange(240) % 6 == 1, X[:, 3], np.nan)  # none among the rows looked at
     path = tmp_path / "train.txt"
     rows = zip(y, qid, X, strict=True)
     path.write_text(
@@ -120,3 +125,57 @@ def test_a_stream_fills_in_as_the_whole_file(missing: Any, tmp_path: Path) -> No
     np.testing.assert_array_equal(fitted.coef_, alone.coef_)
     with pytest.raises(DataError, match=r"train.txt, line 1, feature 1: must be finite"):
         rw.fit_stream(rw.SLAMPerceptron(), path)
+
+
+def test_later_rows_are_filled_as_the_first() -> None:
+    X, y, qid = make_data()
+    learner = rw.SLAMPerceptron(missing="median").partial_fit(X[:120], y[:120], qid[:120])
+    fill = learner.fill_.copy()
+    np.testing.assert_array_equal(learner.partial_fit(9 * X[120:], y[120:], qid[120:]).fill_, fill)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_both_infinities_are_named(value: float) -> None:
+    X, y, qid = make_data()
+    X[2, 1] = value
+    for form in (np.asarray, sp.csr_array):
+        with pytest.raises(ValueError, match=f"X must be finite, but row 2, feature 2 is {value}"):
+            make_model("linear", missing="median").fit(form(X), y, qid)
+
+
+@pytest.mark.parametrize("missing", ["error", "median", "zero"])
+def test_tags_tell_who_takes_missing_values(missing: Any) -> None:
+    tags = rw.LinearRanker(missing=missing).__sklearn_tags__()
+    assert tags.input_tags.allow_nan == (missing != "error")
+
+
+def test_what_was_changed_after_fit_is_told() -> None:
+    X, y, qid = make_data()
+    full = by_hand(X, 1.0)
+    model = rw.LinearRanker().fit(full, y, qid).set_params(missing="median")
+    with pytest.raises(ValueError, match="missing was changed after fit: fit again"):
+        model.predict(X)
+    model = rw.LinearRanker(missing="median").fit(X, y, qid).set_params(missing="error")
+    data = rw.Dataset(X, y, qid, allow_nan=True)
+    for ask, given in ((model.predict, X), (model.predict_dataset, data)):
+        with pytest.raises(ValueError, match="X must have no missing values"):
+            ask(given)
+
+
+def test_explanations_are_of_what_was_filled_in() -> None:
+    X, y, qid = make_data()
+    data = rw.Dataset(X, y, qid, feature_names=list("abcd"), allow_nan=True)
+    model = rw.LinearRanker(missing="median").fit_dataset(data)
+    for given in (data, data.X):
+        found = rw.evaluation.explain(model, given)
+        assert np.isfinite(found.contributions).all()
+        np.testing.assert_allclose(found.contributions.sum(axis=1), model.predict(data.X))
+
+
+def test_whole_numbers_lose_nothing() -> None:
+    """2^24 + 1 is no number of float32."""
+    bit = np.arange(40) % 2
+    X = np.column_stack([2**24 + bit, bit * 0])
+    for model in (rw.LinearRanker(standardize=True), rw.SLAMPerceptron()):
+        assert model.fit(X, bit).score(X, bit) == 1
+        assert model.fit(X.astype(float), bit).score(X, bit) == 1

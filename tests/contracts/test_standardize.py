@@ -13,7 +13,7 @@ from sklearn.base import clone
 import rankwright as rw
 from rankwright.exceptions import DataError
 from rankwright.online import GuaranteeLog
-from rankwright.scaling import Moments, measured
+from rankwright.scaling import Moments, measured, power_of_two
 from tests.reference.scaling import standardized
 
 LEARNERS: dict[str, Any] = {
@@ -242,3 +242,39 @@ def test_what_is_no_scale(value: Any) -> None:
         rw.SLAMPerceptron(standardize=value).fit(X, y, qid)
     with pytest.raises(ValueError, match="standardize must be"):
         rw.LinearRanker().set_params(standardize=[1.0] * 5).fit(X, y, qid)
+
+
+def test_edges_of_a_scale() -> None:
+    half = np.array([[0.0], [3.0], [0.0], [3.0]])  # 0 in half of the rows is not yet "mostly"
+    assert measured(half).scale().scale == [2.0]
+    stored = sp.csr_array((np.array([5.0, 0.0, 0.0, 0.0]), ([0, 1, 2, 3], [0] * 4)), shape=(4, 1))
+    assert measured(stored).scale().scale == measured(stored.toarray()).scale().scale
+    assert measured(np.full((3000, 1), 0.1)).scale().scale == [0.125]  # constant but for rounding
+    far = measured(67108865 + np.array([[-16.0], [16.0]])).scale("center").center
+    assert far == [67108864]  # a number of float32 too
+    np.testing.assert_array_equal(power_of_two(np.array([1e-300, 1e300])), [2.0**-120, 2.0**120])
+    with pytest.raises(ValueError, match="feature 2 is too large to be measured"):
+        measured(np.array([[1.0, 1e200], [2.0, 3e200]])).scale()
+
+
+def test_the_centre_has_a_value_for_each_feature() -> None:
+    X, y, qid = make_data("prank")
+    model = rw.PRank().fit(X, y, qid)
+    model.center_ = np.ones(3)
+    with pytest.raises(DataError, match="center_ must be"):
+        model.check_state()
+
+
+def test_votes_do_not_depend_on_the_table(monkeypatch: Any) -> None:
+    X, y, qid = make_data("prank")
+    model = rw.PRank("voted").fit(X, y, qid)
+    expected = model.predict(X)
+    monkeypatch.setattr("rankwright.online.prank._CELLS", 1)
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_a_comparator_without_an_intercept_has_one_of_0() -> None:
+    X, y, qid = make_data("")
+    model = rw.PredtronClassifier().fit(X, y, qid)
+    whole = np.column_stack([model.coef_, np.zeros(3)])
+    assert model.bound(model.coef_, X, y, qid).value == model.bound(whole, X, y, qid).value

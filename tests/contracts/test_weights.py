@@ -10,6 +10,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse as sp
 
+import rankwright as rw
 from rankwright.data import Groups
 from rankwright.estimator import Ranker
 from rankwright.linear import DominationRank, LinearRanker
@@ -447,3 +448,19 @@ def test_score_is_a_weighted_mean(name: str) -> None:
         assert ranker.score(X, y, qid, sample_weight=weights) == pytest.approx(expected)
     with pytest.raises(ValueError, match=r"^sample_weight must not be negative"):
         ranker.score(X, y, qid, sample_weight=-a)
+
+
+def test_a_normalized_loss_keeps_its_normaliser() -> None:
+    y, groups, a = np.array([2.0, 0, 1, 1, 0]), Groups(np.array([0, 3, 5])), np.full(5, 3.0)
+    loss, scores = XENDCG(gamma=1.0, normalize="ideal_dcg"), np.arange(5.0)
+    plain, _ = loss.prepare(y, groups).values_and_grad(scores)
+    weighted, _ = loss.prepare(y, groups, weights=a).values_and_grad(scores)
+    np.testing.assert_allclose(weighted, 3 * plain)
+
+
+def test_score_of_labels_is_a_weighted_mean() -> None:
+    X, y, a = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 0]), np.array([1, 1, 1, 1, 1, 9])
+    model = rw.PRank().fit(X, y)
+    wrong = np.abs(model.predict(X) - y)
+    assert wrong.min() < wrong.max()
+    assert model.score(X, y, sample_weight=a) == pytest.approx(-np.average(wrong, weights=a))

@@ -9,8 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+import rankwright as rw
+from rankwright.models import make_model
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals to open")
 
@@ -108,3 +113,22 @@ def test_tables_show_cells_as_they_are(folder: Path) -> None:
     assert done.returncode == 0, shown
     for cell in ("a[/b]", "[bold]c", "[/d]", "[red]e[/red]"):
         assert shown.count(cell) == 2
+
+
+def test_what_is_missing_most_is_said_first(capsys: Any) -> None:
+    from rankwright.cli.terminal import with_missing
+    from rankwright.data.columns import Columns
+
+    X = np.where(np.arange(8)[:, None] <= np.arange(7), np.nan, 1.0)
+    ds = rw.Dataset(X, np.zeros(8), feature_names=[*"abcdefg"], allow_nan=True)
+    with_missing(ds, "a.csv", Columns(), make_model("linear"))
+    assert capsys.readouterr().err == (
+        "a.csv: g 87.5%, f 75.0%, e 62.5%, d 50.0%, c 37.5% and 2 more missing: their medians "
+        "count in linear and online models (--missing).\n"
+    )
+
+
+def test_names_with_commas_and_blanks() -> None:
+    from rankwright.cli.columns import _split
+
+    assert _split(["a, b", " c,"]) == ["a", "b", "c"]

@@ -256,3 +256,13 @@ def test_several_files_have_different_queries(files: Path, run: Cli) -> None:
     assert (rw.load(files / "twice.rw").coef_ == rw.load(files / "once.rw").coef_).all()
     code, _, err = run("train", "a.txt", "a.txt", "--stream", "--model", "pamir", "-o", "x.rw")
     assert (code, err) == (2, "rankwright: --stream learns from one file, but there are 2.\n")
+
+
+def test_names_and_their_parameters() -> None:
+    assert make_model("domination-rank-l1").alpha == 3e-2  # the variant's, not the model's 1e-2
+    assert name_and_params(make_model("linear", n_jobs=3)) == ("linear", {})
+    assert name_and_params(make_model("slam-perceptron", shuffle=1)) == (
+        "slam-perceptron",
+        {"shuffle": 1},
+    )
+    assert name_and_params(type("LinearRanker", (rw.LinearRanker,), {})()) is None

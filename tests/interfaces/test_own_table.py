@@ -174,3 +174,66 @@ def test_testing_on_training_queries_is_refused(tables: Path, run: Cli) -> None:
     code, _, err = run(*words)
     assert code == 2
     assert "--allow-overlap" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("model", ["linear", "boosted", "slam-perceptron"])
+@pytest.mark.parametrize(
+    "levels", [["01", "1", "2"], ["True", "False"], ["true", "false", "maybe"]]
+)
+def test_categories_are_texts_whatever_they_look_like(
+    model: str, levels: list[str], tmp_path: Path, run: Cli
+) -> None:
+    rng = np.random.default_rng(0)
+    c = rng.choice(levels, 240)
+    label = (c == levels[0]) * 2 + (rng.random(240) < 0.3)
+    frame = pd.DataFrame({"qid": np.arange(240) // 8, "label": label, "c": c, "x": rng.random(240)})
+    frame.to_csv("train.csv", index=False)
+    assert run("train", "train.csv", "--categorical", "c", "--model", model, "-o", "m.rw")[0] == 0
+    expected = rw.load("m.rw").predict_dataset(rw.read("train.csv", categorical=["c"]))
+    for words in ([], ["--categorical", "c"]):
+        code, out, err = run("predict", "m.rw", "train.csv", *words)
+        assert (code, err) == (0, "")
+        np.testing.assert_array_equal(np.array(out.split(), dtype=float), expected)
+    # A file with some of the levels only is read in the same way.
+    some = frame[frame["c"] != levels[-1]]
+    some.drop(columns="label").to_csv("some.csv", index=False)
+    code, out, err = run("predict", "m.rw", "some.csv")
+    assert (code, err) == (0, "")
+    np.testing.assert_array_equal(np.array(out.split(), dtype=float), expected[some.index])
+    # As are the parts of a table, whose types Arrow would guess differently.
+    Path("parts").mkdir()
+    for i, part in enumerate((some, frame[frame["c"] == levels[-1]])):
+        part.to_csv(f"parts/{i}.csv", index=False)
+    assert run("predict", "m.rw", "parts")[0] == 0
+
+
+def test_what_is_read_is_not_written(tables: Path, run: Cli) -> None:
+    assert run("train", "train.csv", *COLUMNS, "-o", "m.rw")[0] == 0
+    Path("parts").mkdir()
+    Path("train.csv").rename("parts/a.csv")
+    before = {path: Path(path).read_bytes() for path in ("test.csv", "parts/a.csv", "m.rw")}
+    cases = [
+        (["predict", "m.rw", "test.csv", *COLUMNS], "test.csv", "is what is read"),
+        (["predict", "m.rw", "parts", *COLUMNS], "parts/s.csv", "lies in the folder that is read"),
+        (["train", "test.csv", *COLUMNS], "test.csv", "is what is read"),
+        (["tune", "test.csv", *COLUMNS], "test.csv", "is what is read"),
+    ]
+    for words, out, why in cases:
+        code, _, err = run(*words, "-o", out)
+        assert (code, err) == (2, f"rankwright: {out}: {why}: write to another place.\n")
+    code, _, err = run("convert", "test.csv", "test.csv", *COLUMNS)
+    assert (code, "is what is read" in err) == (2, True)
+    code, _, err = run("compare", "test.csv", *COLUMNS, "--refit", "test.csv")
+    assert (code, "is what is read" in err) == (2, True)
+    assert before == {path: Path(path).read_bytes() for path in before}
+    assert sorted(path.name for path in Path("parts").iterdir()) == ["a.csv"]
+
+
+def test_a_stream_has_no_names_to_make_indicators_of(tables: Path, run: Cli) -> None:
+    Path("a.txt").write_text("1 qid:1 1:nan\n0 qid:1 1:2\n")
+    words = ["train", "a.txt", "--stream", "--model", "slam-perceptron", "--missing-indicator"]
+    assert run(*words, "-o", "m.rw") == (
+        2,
+        "",
+        "rankwright: --missing-indicator needs names of features: a stream has none.\n",
+    )

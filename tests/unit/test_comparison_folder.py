@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright.comparison import Entry, Event, Range, compare
+from rankwright.comparison import Entry, Event, Range, compare, place
 from rankwright.evaluation import Fold, split
 from rankwright.exceptions import DataError, DataWarning
 
@@ -191,3 +191,20 @@ def test_what_was_told_is_on_disk(data: rw.Dataset, tmp_path: Path) -> None:
             assert {p.name for p in place.iterdir()} >= {"result.json", "scores.npy", "model.rw"}
 
     compare(data, ["best-feature", "random"], folder=tmp_path, callback=look)
+
+
+@pytest.mark.parametrize("about", ["[]", "{}", "3"])
+def test_a_damaged_about_is_written_again(about: str, tmp_path: Path) -> None:
+    (tmp_path / "about.json").write_text(about)
+    with place.comparison_folder(tmp_path, {"seed": 0}, overwrite=False):
+        assert "seed" in (tmp_path / "about.json").read_text()
+
+
+def test_overwrite_removes_what_a_comparison_wrote(tmp_path: Path) -> None:
+    for name in ("pairs.csv", "noise-labels.csv"):
+        (tmp_path / name).write_text("x")
+    place.check_comparison_folder(tmp_path)  # they are names of its own
+    with place.comparison_folder(tmp_path, {}, overwrite=True):
+        assert (tmp_path / "pairs.csv").exists()  # no about.json: nobody knows whose it is
+    with place.comparison_folder(tmp_path, {}, overwrite=True):
+        assert not list(tmp_path.glob("*.csv"))

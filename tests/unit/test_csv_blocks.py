@@ -160,3 +160,20 @@ def test_what_is_left_out_is_told_once(small_blocks: list[bool], tmp_path: Path)
         "'country' is left out",
     ]
     assert small_blocks == [True]
+
+
+def test_categories_are_read_as_a_whole(small_blocks: list[bool], tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    table().to_csv(path, index=False)
+    for name in ("country", "whole"):
+        ds, in_blocks = both(path, small_blocks, categorical=[name])
+        assert not in_blocks
+        assert list(ds.features.categories) == [name]
+
+
+def test_numbers_of_a_slice() -> None:
+    import pyarrow
+
+    from rankwright.data import csv_blocks
+
+    assert csv_blocks._numbers(pyarrow.array([1.0, 2.0, 3.0])[1:]).tolist() == [2, 3]

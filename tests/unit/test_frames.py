@@ -624,3 +624,13 @@ def test_a_value_that_is_no_number_has_a_line_and_a_column(value: str, tmp_path:
         f"{path}, line 5, price: must be a finite number, but is {what}. Replace it"
     )
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_an_infinite_value_is_in_a_row_of_the_input(form: Any) -> None:
+    from rankwright.data.frames import refuse_infinite
+
+    X = np.array([[1.0], [np.nan], [np.inf]])
+    ds = rw.Dataset(form(X), [0, 1, 0], [1, 2, 1], allow_nan=True)
+    with pytest.raises(DataError, match="feature 1: must be a finite number, but is inf in row 2"):
+        refuse_infinite(ds, "x.parquet")

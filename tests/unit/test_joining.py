@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import rankwright as rw
 from rankwright.data.joining import join_datasets
 from rankwright.exceptions import DataError
+from tests.contracts.test_categories import read, table
 
 
 def make(qid: Any, *, sparse: bool = False) -> rw.Dataset:
@@ -42,3 +43,10 @@ def test_a_query_in_two_parts_is_an_error_or_used_once() -> None:
     assert joined.qid.tolist() == ["1", "2", "2", "x", "x"]
     np.testing.assert_array_equal(joined.X[3:], b.X[1:])
     assert join_datasets({"a": a, "again": a}, repeated="first") is a
+
+
+def test_three_parts() -> None:
+    parts = {"a": make([1]), "b": make([2]), "c": make([1, 2, 3])}
+    assert join_datasets(parts, repeated="first").qid.tolist() == [1, 2, 3]
+    ds = read(table())
+    assert join_datasets({"a": ds.select([0]), "b": ds.select([1])}).features == ds.features

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import rankwright as rw
+from rankwright import streaming
 from rankwright.streaming import StreamProgress
 
 LEARNERS: dict[str, Any] = {
@@ -175,3 +177,16 @@ def test_runs_that_cannot_be(arguments: dict[str, Any], message: str, data: Path
 
 def test_it_is_found_beside_the_learners() -> None:
     assert rw.online.fit_stream is rw.fit_stream
+
+
+def test_a_pipe_is_learned_to_its_end(tmp_path: Path, monkeypatch: Any) -> None:
+    ds = rw.data.make_mslr_like(n_queries=200, mean_docs=8, random_state=1)
+    data = tmp_path / "d.txt"
+    rw.write_letor(ds, data)
+    monkeypatch.setattr(streaming, "FIRST", 100)
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=[data.read_bytes()]).start()
+    learner = rw.fit_stream(rw.SLAMPerceptron(missing="median"), pipe)
+    assert learner.n_rounds_ == 200
+    assert learner.fill_.shape == learner.scale_.shape == (learner.n_features_in_,)

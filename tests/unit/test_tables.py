@@ -272,3 +272,14 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
         rw.read(
             in_parts(tmp_path / "c", ".csv", shop().assign(text="a"), shop()[7:].assign(text="a"))
         )
+
+
+def test_what_stands_in_quotes_is_no_delimiter(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('qid,label,"a;b;c;d;e",f\n1,2,3,4\n')
+    assert rw.read(path).feature_names == ["a;b;c;d;e", "f"]
+    from rankwright.data import tables
+
+    monkeypatch.setattr(tables, "HEAD_BYTES", 56)
+    head = (b"qid;label;price\n" + b"q1;1;0,5\n" * 9)[:56]  # ends within a line
+    assert tables.sniff(head, "csv", ["qid"], "a.csv") == (";", ",")

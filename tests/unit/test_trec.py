@@ -346,3 +346,36 @@ def test_metrics_that_need_every_document_are_refused() -> None:
     dataset, run = as_objects(*sample(0))
     with pytest.raises(ValueError, match=r"kendall_tau.* needs a score for every judged document"):
         rw.evaluate(run, dataset, "kendall_tau")
+
+
+def test_a_run_with_queries_in_any_order_becomes_a_table(tmp_path: Path) -> None:
+    from rankwright.data.scores import convert_run, read_run
+
+    (tmp_path / "a.run").write_text("a Q0 d1 1 3 t\nb Q0 d1 1 5 t\na Q0 d2 2 1 t\n")
+    convert_run(tmp_path / "a.run", tmp_path / "a.csv", None, "csv")
+    run = read_run(tmp_path / "a.csv")
+    rows = zip(run.qid.tolist(), run.doc_ids.tolist(), run.scores.tolist(), strict=True)
+    assert list(rows) == [("a", "d1", 3), ("b", "d1", 5), ("a", "d2", 1)]
+
+
+def test_a_cutoff_limits_what_could_be_found() -> None:
+    dataset, run = as_objects(
+        {"a": dict.fromkeys("vwxyz", 1)}, {"a": {"v": 3.0, "w": 2.0, "x": 1.0}}
+    )
+    name = "ap(k=2,denominator=cutoff)"
+    assert rw.evaluate(run, dataset, [name]).results[name].per_query.tolist() == [1]
+
+
+def test_a_run_without_ranks_is_told_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "bm25.txt").write_text("q1 Q0 d1 - 2.5 bm25\n")
+    with pytest.raises(DataError, match="is a TREC run file"):
+        rw.read(tmp_path / "bm25.txt")
+
+
+def test_one_score_more_is_told(tmp_path: Path) -> None:
+    from rankwright.data.scores import read_scores
+
+    path = tmp_path / "a.csv"
+    path.write_text("qid,doc_id,score\nb,d1,1\na,d2,2\nb,d3,3\na,d4,4\nb,d5,5\nb,d9,5\n")
+    with pytest.warns(DataWarning, match="1 scores are of"):
+        read_scores(path, data())

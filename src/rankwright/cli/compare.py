@@ -106,7 +106,7 @@ def compare(
     if as_json and as_csv:
         raise ValueError("--json and --csv exclude each other.")
     metrics = metric or list(DEFAULT_METRICS)
-    _check_before(metrics, out, overwrite, refit)
+    _check_before(metrics, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     with plain_warnings():
@@ -131,18 +131,20 @@ def compare(
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         files = _write_all(result, steps, out, spreadsheet_safe, refit)
     _print_result(result, as_json, as_csv)
-    if any(entry.estimator.get_params(deep=False).get("standardize") for entry in entries):
-        typer.echo("Linear and online models learned from standardized features.", err=True)
+    _tell_scale(entries)
     typer.echo(f"{out}: {files}", err=True)
     print_steps(result, steps, refitted=refit is not None)
     if result.failures:
         raise typer.Exit(1)
 
 
-def _check_before(metrics: list[str], out: str, overwrite: bool, refit: str | None) -> None:
+def _check_before(
+    metrics: list[str], out: str, overwrite: bool, refit: str | None, *inputs: str | None
+) -> None:
     """Raise now what would be wrong after the long reading."""
     from rankwright.comparison.place import check_comparison_folder
     from rankwright.data.files import STANDARD
+    from rankwright.data.writing import check_not_read
     from rankwright.metrics import parse
     from rankwright.persistence import check_model_path
 
@@ -153,6 +155,12 @@ def _check_before(metrics: list[str], out: str, overwrite: bool, refit: str | No
         raise ValueError("--refit must be a file: the table is on standard output.")
     if refit is not None:
         check_model_path(refit)
+        check_not_read(refit, *inputs)
+
+
+def _tell_scale(entries: list[Entry]) -> None:
+    if any(entry.estimator.get_params(deep=False).get("standardize") for entry in entries):
+        typer.echo("Linear and online models learned from standardized features.", err=True)
 
 
 def _write_all(

@@ -44,12 +44,13 @@ def convert(
     from rankwright.data.reading import write
     from rankwright.data.scores import convert_run
     from rankwright.data.trec import read_qrels
-    from rankwright.data.writing import check_writable
+    from rankwright.data.writing import check_not_read, check_writable
 
     kind, given = format_to_write(out, out_format), format_of(data, columns.format)
     if spreadsheet_safe and kind != "csv":
         raise ValueError(f"--spreadsheet-safe is for *.csv, but OUT is {out!r}.")
     check_writable(out)
+    check_not_read(out, data)
     if "run" in (kind, given):
         convert_run(data, out, columns.format, kind)
         return

@@ -57,7 +57,7 @@ def evaluate(
     DATA may be TREC qrels, and SCORES a run.
     """
     from rankwright.data.formats import format_of
-    from rankwright.data.writing import check_writable
+    from rankwright.data.writing import check_not_read, check_writable
     from rankwright.evaluation import evaluate as measure
     from rankwright.evaluation.measure import DEFAULT_METRICS
     from rankwright.exceptions import DataError
@@ -68,6 +68,7 @@ def evaluate(
         parse(name)  # before the long reading
     if per_query is not None:
         check_writable(per_query)
+        check_not_read(per_query, data, scores)
     if data == scores == "-":
         raise DataError("data and scores cannot both come from standard input.")
     if format_of(data, columns.format) == "qrels":

@@ -38,11 +38,12 @@ def predict(
     """
     from rankwright.data.formats import LETOR
     from rankwright.data.scores import check_scores_format, write_scores
-    from rankwright.data.writing import check_writable
+    from rankwright.data.writing import check_not_read, check_writable
     from rankwright.persistence import load
 
     kind = check_scores_format(out, out_format, top)
     check_writable(out)
+    check_not_read(out, model, data)
     ranker = load(model)
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need

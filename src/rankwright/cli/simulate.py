@@ -82,7 +82,7 @@ def simulate(
     from rankwright.data.formats import format_to_write
     from rankwright.data.noise import label_noise_up_to
     from rankwright.data.reading import write as write_dataset
-    from rankwright.data.writing import check_writable
+    from rankwright.data.writing import check_not_read, check_writable
 
     numbers = None if probabilities is None else _parse_probabilities(probabilities)
     of_labels = noise in (Noise.labels, Noise.augment)
@@ -96,6 +96,7 @@ def simulate(
     for path in (out, log):
         if path is not None:
             check_writable(path)
+            check_not_read(path, data)
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     with doing("Simulating"):
         if noise is Noise.labels:

@@ -80,6 +80,7 @@ def train(
     jobs: Jobs = None,
 ) -> None:
     """Train a ranker and write it to a file."""
+    from rankwright.data.writing import check_not_read
     from rankwright.persistence import check_model_path, save
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
@@ -92,11 +93,14 @@ def train(
         ranker.set_params(n_jobs=jobs)
     ranker.check_params()  # before the long reading
     check_model_path(out)
+    check_not_read(out, *data, valid)
     begin = time.perf_counter()
     if stream:
         from rankwright.cli.train_stream import train_stream
 
         places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
+        if columns.missing_indicator:
+            raise ValueError("--missing-indicator needs names of features: a stream has none.")
         if len(data) > 1:
             raise ValueError(f"--stream learns from one file, but there are {len(data)}.")
         ranker = train_stream(ranker, model, data[0], out, **places, jobs=jobs)

@@ -76,9 +76,8 @@ def tune(
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
-    from rankwright.data.writing import check_writable
     from rankwright.metrics import parse
-    from rankwright.persistence import check_model_path, save
+    from rankwright.persistence import save
 
     parse(metric)
     entry = entry_of(model, parse_params(param or []))
@@ -88,10 +87,7 @@ def tune(
     entry = replace(entry, space=space)
     fill_missing(columns, entry.estimator)
     entry.estimator.check_params()
-    if study is not None:
-        check_writable(study)
-    if out is not None:
-        check_model_path(out)
+    _check_outputs(study, out, data)
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
     kept = contextlib.nullcontext() if study is None else resumable()
@@ -116,6 +112,18 @@ def tune(
     target = out or f"{model}.rw"
     command = train_command(result.best_estimator, model, [data], target, columns=columns)
     _print_trials(result, command, as_json, err=out == "-")
+
+
+def _check_outputs(study: str | None, out: str | None, data: str) -> None:
+    from rankwright.data.writing import check_not_read, check_writable
+    from rankwright.persistence import check_model_path
+
+    if study is not None:
+        check_writable(study)
+        check_not_read(study, data)
+    if out is not None:
+        check_model_path(out)
+        check_not_read(out, data, study)
 
 
 def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:

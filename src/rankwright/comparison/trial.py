@@ -91,9 +91,9 @@ def run_trial(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         asked = fit_watched(model, fold.train, fold.valid)
-    seconds = time.perf_counter() - begin
-    part = fold.parts()[on]
-    scores = asked.predict_dataset(part)
+        seconds = time.perf_counter() - begin
+        part = fold.parts()[on]
+        scores = asked.predict_dataset(part)
     per_query = parse(metric).per_query(part.y, scores, part.groups)
     return TrialResult(
         model,
@@ -253,7 +253,9 @@ def _score(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
     from rankwright.estimator import as_model
 
-    test = as_model(model, test.n_features).align(test)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the trial has told
+        test = as_model(model, test.n_features).align(test)
     scores = np.asarray(model.predict(test.X), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")

@@ -78,6 +78,8 @@ def columns_for(wanted: Features, given: Features) -> NDArray[np.int64] | None:
     if wanted.names is None and given.names is None and wanted.n == given.n:
         return None  # as most data are; there may be a million features
     keys, there = wanted.keys(), given.keys()
+    if _are_names(keys) != _are_names(there) and wanted.names and given.names:
+        keys, there = list(wanted.names), list(given.names)  # f1, f2 of f0, f1, f2
     one_side = _are_names(keys) != _are_names(there)
     fixed = given.names is None and not given.open_ended
     if (one_side or fixed) and wanted.n != given.n:

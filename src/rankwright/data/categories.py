@@ -22,6 +22,10 @@ from rankwright.exceptions import DataError, DataWarning
 Categories = Mapping[str, Sequence[str]]
 MOST = 100  # levels of a column that become features, the most frequent ones
 _MISSING = " is missing"
+_ABSENT = {  # texts that Arrow takes for missing values in CSV
+    *("", "NULL", "null", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "-NaN"),
+    *("-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+}
 
 
 def encoded(texts: NDArray[np.object_]) -> tuple[Floats, list[str]]:
@@ -47,18 +51,27 @@ def decoded(codes: Floats, levels: Sequence[str]) -> NDArray[np.object_]:
 
 
 def as_level(value: object) -> str | None:
-    """Return a value as the text of a category: 3.0, 3 and "3" are one.
+    """Return a value as the text of a category, the same in every format.
+
+    3.0, 3 and "3" are one, and so are True, "True" and "true"; what CSV takes for a missing value
+    is one everywhere.
 
     Examples
     --------
-    >>> as_level(3.0), as_level("de"), as_level(True), as_level(float("nan"))
-    ('3', 'de', 'True', None)
+    >>> as_level(3.0), as_level("de"), as_level(True), as_level(float("nan")), as_level("N/A")
+    ('3', 'de', 'true', None, None)
     """
-    if value is None or value != value:
+    try:
+        if value is None or value != value:
+            return None
+    except TypeError:  # pandas' NA answers neither yes nor no
         return None
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    text = str(value)
+    if text in _ABSENT:
+        return None
+    return text.lower() if text in ("True", "False", "TRUE", "FALSE") else text
 
 
 def recoded(codes: Floats, given: Sequence[str], wanted: Sequence[str]) -> Floats:
@@ -102,9 +115,15 @@ def told_categories(wanted: Sequence[str], columns: Sequence[str]) -> list[str]:
     ['country']
     """
     there = set(columns)
-    parts = (name.split("=") for name in wanted if name not in there)
+    heads = category_heads([name for name in wanted if name not in there])
+    return [name for name in heads if name in there]
+
+
+def category_heads(names: Sequence[str]) -> list[str]:
+    """Return what may be the category in names such as ``country=de``; levels may have a = too."""
+    parts = (name.split("=") for name in names)
     heads = ("=".join(part[:cut]) for part in parts for cut in range(1, len(part)))
-    return [name for name in dict.fromkeys(heads) if name in there]
+    return list(dict.fromkeys(heads))
 
 
 def is_derived(name: str, columns: Sequence[str]) -> bool:
@@ -135,12 +154,15 @@ def derived(
     source = name.removesuffix(_MISSING)
     if source != name and source in place:
         return np.isnan(column_of(X, place[source])).astype(np.float64), None
-    for category, levels in categories.items():
-        if name.startswith(f"{category}="):
-            level = name[len(category) + 1 :]
-            code = levels.index(level) if level in levels else -1
-            return (column_of(X, place[category]) == code).astype(np.float64), category
-    return None
+    fitting = [c for c in categories if name.startswith(f"{c}=")]
+    # Of a and a=b, the name a=b=c is about the one that has such a level.
+    fitting.sort(key=lambda c: (name[len(c) + 1 :] not in categories[c], -len(c)))
+    if not fitting:
+        return None
+    category, level = fitting[0], name[len(fitting[0]) + 1 :]
+    levels = list(categories[category])
+    code = levels.index(level) if level in levels else -1
+    return (column_of(X, place[category]) == code).astype(np.float64), category
 
 
 def column_of(X: Matrix, column: int) -> Floats:
@@ -162,13 +184,16 @@ def check_categories(categories: object, names: Sequence[str] | None) -> None:
         raise DataError("categories_ must be different texts for some of the features.")
 
 
-def warn_of_new(name: str, given: Sequence[str], known: Sequence[str], owner: str) -> None:
-    """Warn of categories that nobody has seen before."""
-    new = [level for level in given if level not in set(known)]
+def warn_of_new(
+    name: str, codes: Floats, given: Sequence[str], known: Sequence[str], owner: str
+) -> None:
+    """Warn of categories of these documents that nobody has seen before."""
+    there = np.unique(codes[~np.isnan(codes)]).astype(np.int64).tolist()
+    new = [given[code] for code in there if given[code] not in set(known)]
     if new:
         warnings.warn(
-            f"{name}: {listed(new)} {'is' if len(new) == 1 else 'are'} not among the categories "
-            f"that {owner} knows, and counts as missing.",
+            f"{name}: {listed(new)} {'is' if len(new) == 1 else 'are'} not among the levels that "
+            f"{owner} knows, and counts as none of them.",
             DataWarning,
             stacklevel=2,
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from rankwright.data.alignment import Features
-from rankwright.data.categories import told_categories
+from rankwright.data.categories import category_heads, told_categories
 from rankwright.data.feature_names import listed
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.suggestions import meant
@@ -87,12 +87,20 @@ class Columns:
             self, label=label, doc_id=doc_id, categorical=list(dict.fromkeys(categorical))
         )
 
+    def categories_of_model(self) -> list[str]:
+        """Return the names of columns that the model would take for categories."""
+        if self.model is None or self.model.names is None:
+            return []
+        told = [name for name in category_heads(self.model.names) if name not in self.model.names]
+        return [*self.model.categories, *told]
+
     def _of_model(self, columns: Sequence[str]) -> list[str]:
         """Return the columns that are categories for the model."""
         if self.model is None or self.model.names is None:
             return []
-        told = [n for n in told_categories(self.model.names, columns) if n not in self.model.names]
-        return [*(name for name in self.model.categories if name in columns), *told]
+        told = told_categories(self.model.names, columns)
+        known = {*self.model.categories, *(n for n in told if n not in self.model.names)}
+        return [name for name in columns if name in known]
 
     def choose(
         self, kinds: Mapping[str, str | None], index: Sequence[str] = (), path: str | None = None

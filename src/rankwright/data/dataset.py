@@ -193,7 +193,7 @@ class Dataset:
             raise DataError(error.message, path=path) from None
 
     def _aligned(self, wanted: Features, owner: str) -> Dataset:
-        this = self._with_derived(wanted)
+        this = self._with_derived(wanted, tell=True)
         given = replace(this.features, owner=owner)
         columns = columns_for(wanted, given)
         if columns is None and wanted.names is None:
@@ -203,13 +203,13 @@ class Dataset:
             check_same_kind(name, wanted.categories, given.categories, wanted.owner)
             levels = given.categories[name], wanted.categories[name]
             if list(levels[0]) != list(levels[1]):
-                warn_of_new(name, *levels, wanted.owner)
                 X = X.copy() if X is this.X else X
                 column = list(wanted.names or ()).index(name)
-                X[:, column] = recoded(X[:, column], *levels)
+                warn_of_new(name, column_of(X, column), *levels, wanted.owner)
+                X[:, column] = recoded(column_of(X, column), *levels)
         return this.with_features(X, wanted.names, wanted.categories)
 
-    def _with_derived(self, wanted: Features) -> Dataset:
+    def _with_derived(self, wanted: Features, *, tell: bool) -> Dataset:
         """Return the data set with wanted features that are made of others in their place."""
         if wanted.names is None or self.features.names is None:
             return self
@@ -224,7 +224,11 @@ class Dataset:
         if not found:
             return self
         # A category that is told level by level is not looked at itself.
-        told = {category for _, category in found.values()} - set(wanted.names)
+        told = {category for _, category in found.values() if category} - set(wanted.names)
+        for category in told if tell else ():
+            known = [n[len(category) + 1 :] for n in found if n.startswith(f"{category}=")]
+            codes = column_of(self.X, names.index(category))
+            warn_of_new(category, codes, categories[category], known, wanted.owner)
         kept = [j for j, name in enumerate(names) if name not in told]
         more = np.column_stack([column for column, _ in found.values()]).astype(self.X.dtype)
         rest = take_columns(self.X, np.array(kept, dtype=np.int64))
@@ -270,7 +274,7 @@ class Dataset:
             if name in categories:
                 levels = frequent_levels(column_of(self.X, j), categories[name], most)
                 made = [level_of(name, level) for level in levels]
-                if taken := set(made) & set(names):
+                if taken := set(made) & {*names, *wanted}:
                     raise DataError(
                         f"a level of {name!r} would have the name of the column {min(taken)!r}. "
                         "Rename the column."
@@ -278,7 +282,10 @@ class Dataset:
                 wanted += made
             else:
                 wanted.append(name)
-        return self.aligned(Features(len(wanted), wanted)) if categories else self
+        if not categories:
+            return self
+        features = Features(len(wanted), wanted)
+        return self._with_derived(features, tell=False).aligned(features)
 
     def with_indicators(self) -> Dataset:
         """Return the data set with a feature more for each that lacks values: 1 where it does.
@@ -295,7 +302,10 @@ class Dataset:
         if self.features.names is None:
             raise ValueError("indicators of missing values need features that have names.")
         lacking = np.flatnonzero(count_missing(self.X)).tolist()
-        names = [*self.features.names, *(indicator_of(self.features.names[j]) for j in lacking)]
+        made = [indicator_of(self.features.names[j]) for j in lacking]
+        if taken := set(made) & set(self.features.names):
+            raise DataError(f"there is a column {min(taken)!r} already. Rename it.")
+        names = [*self.features.names, *made]
         wanted = replace(self.features, n=len(names), names=names)
         return self.aligned(wanted) if lacking else self
 

@@ -280,7 +280,7 @@ def _matrix(
     nw, columns, levels = import_frames("narwhals"), [], {}
     for name in names:
         column = table.get_column(name)
-        if str(column.dtype) == "Boolean":
+        if str(column.dtype) == "Boolean" and name not in categorical:
             column = column.cast(nw.Float64)
         columns.append(column)
     single = bool(columns) and all(str(column.dtype) == "Float32" for column in columns)

@@ -71,7 +71,8 @@ def fault_error(fault: Fault, how: LetorFormat, survey: Survey, lines_before: in
         "value": (feature, f"must have a number as its value, but is {text}."),
         "value_finite": (
             feature,
-            f"must be finite, but is {text}. Fix the line, or pass allow_nan=True.",
+            f"must be finite, but is {text}. Fix the line, or allow missing values "
+            "(allow_nan=True; --missing median).",
         ),
         "value_overflow": (
             feature,

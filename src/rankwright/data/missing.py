@@ -33,8 +33,7 @@ def even_rows(n_rows: int) -> Ints:
 
 def medians(parts: Sequence[Matrix]) -> Floats:
     """Return the medians of rows that come in parts."""
-    sparse = sp.issparse(parts[0])
-    return fills(sp.csr_array(sp.vstack(parts)) if sparse else np.vstack(parts), "median")
+    return fills(_stacked(parts), "median")
 
 
 def medians_of_stream(pieces: Callable[..., Iterable[Any]]) -> Floats:
@@ -51,7 +50,16 @@ def medians_of_stream(pieces: Callable[..., Iterable[Any]]) -> Floats:
         first, last = np.searchsorted(wanted[0], [begin, begin + piece.n_docs])
         sample.append(piece.X[wanted[0][first:last] - begin])
         begin += piece.n_docs
-    return medians(sample)
+    found = _medians(_stacked(sample))
+    rare = np.flatnonzero(np.isnan(found))
+    if len(rare):  # no value among those rows: look at all of them
+        columns = [piece.X[:, rare] for piece in pieces()]
+        found[rare] = _medians(_stacked(columns))
+    return np.nan_to_num(found, nan=0.0)
+
+
+def _stacked(parts: Sequence[Matrix]) -> Matrix:
+    return sp.csr_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.vstack(parts)
 
 
 def fills(X: Matrix, missing: Missing) -> Floats:

@@ -116,7 +116,8 @@ def csv_options(dialect: Dialect, wanted: Columns) -> dict[str, Any]:
 
 def id_columns(wanted: Columns) -> list[str]:
     """Return the names of the columns that hold ids or categories, if they are there."""
-    return [name for name in (wanted.qid, wanted.doc_id or DOC_ID, *wanted.categorical) if name]
+    categories = (*wanted.categorical, *wanted.categories_of_model())
+    return [name for name in (wanted.qid, wanted.doc_id or DOC_ID, *categories) if name]
 
 
 def _load_file(path: PathLike, kind: str, wanted: Columns) -> Any:
@@ -127,7 +128,7 @@ def _load_file(path: PathLike, kind: str, wanted: Columns) -> Any:
             if kind == "parquet":
                 table = import_frames("pyarrow.parquet").read_table(source)
             elif kind == "jsonl":
-                table = import_frames("pyarrow.json").read_json(source)
+                table = _read_json(source)
             else:
                 dialect = sniff(head, kind, id_columns(wanted), display_name(path))
                 options = csv_options(dialect, wanted)
@@ -143,6 +144,19 @@ def _load_file(path: PathLike, kind: str, wanted: Columns) -> Any:
                 "names of columns must be UTF-8 text.", path=display_name(path)
             ) from None
     return table
+
+
+def _read_json(source: Any) -> Any:
+    """Read JSON lines. There are no times in JSON: what looks like one is a text, as it was."""
+    arrow, reader = import_frames("pyarrow"), import_frames("pyarrow.json")
+    table = reader.read_json(source)
+    times = [field.name for field in table.schema if arrow.types.is_temporal(field.type)]
+    if not times:
+        return table
+    schema = arrow.schema([(name, arrow.string()) for name in times])
+    source.seek(0)
+    options = reader.ParseOptions(explicit_schema=schema)
+    return reader.read_json(source, parse_options=options).select(table.column_names)
 
 
 @contextmanager

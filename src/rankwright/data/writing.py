@@ -60,6 +60,19 @@ def check_writable(path: PathLike) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
+    """Raise if a file that is to be written is read, or lies in a folder that is."""
+    for read in inputs:
+        if read is None or STANDARD in (os.fspath(path), os.fspath(read)):
+            continue
+        folder = os.path.dirname(os.path.abspath(path))
+        within = os.path.isdir(read) and os.path.exists(folder) and os.path.samefile(folder, read)
+        same = os.path.isfile(path) and os.path.exists(read) and os.path.samefile(path, read)
+        if within or same:
+            what = "lies in the folder that is read" if within else "is what is read"
+            raise DataError(f"{what}: write to another place.", path=path)
+
+
 def check_writable_folder(path: PathLike) -> None:
     """Raise a DataError if a folder cannot be made or written to; make nothing."""
     place = os.path.abspath(path)

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.alignment import Features, columns_for, take_columns
+from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats, check_names, check_X
 
 
@@ -143,6 +144,10 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
     from rankwright.estimator import as_model
     from rankwright.inputs import align_frame, column_names
 
+    if isinstance(X, Dataset):
+        asked = as_model(model, X.n_features)
+        X = asked.align(X)
+        feature_names, X = X.feature_names or feature_names, X.X
     asked = as_model(model, np.shape(X)[1])
     known, names = asked.features(), column_names(X)
     if names is not None:
@@ -153,6 +158,7 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
         if known.names is not None:
             given = Features(len(feature_names), names, "X")
             matrix = take_columns(matrix, columns_for(known, given))
+    matrix = asked.filled_in(matrix)
     contributions, start = asked.contributions(matrix)
     scores = np.asarray(model.predict(matrix), dtype=np.float64)
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
