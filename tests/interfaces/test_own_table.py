@@ -136,7 +136,7 @@ def test_what_is_missing_may_be_refused(tables: Path, run: Cli) -> None:
     code, out, err = run("train", "train.csv", *COLUMNS, "--missing", "error", "-o", "m.rw")
     assert (code, out) == (2, "")
     assert err.splitlines()[-1].startswith(
-        f"rankwright: train.csv, line {first + 2}, review_mean: must be a finite number, but is mis"
+        f"rankwright: train.csv, line {first + 2}, review_mean: must be a finite number, but"
     )
     code, _, err = run("train", "train.csv", *COLUMNS, "--missing", "mean", "-o", "m.rw")
     assert (code, err) == (

@@ -567,13 +567,14 @@ FAULTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "value_nan": (
         "1 qid:1 12:nan\n",
         {},
-        "line 1, feature 12: must be finite, but is '12:nan'. Fix the line, or pass "
-        "allow_nan=True.",
+        "line 1, feature 12: must be finite, but is '12:nan'. Fix the line, or "
+        "allow missing values (allow_nan=True; --missing median).",
     ),
     "value_inf": (
         "1 qid:1 0:-inf\n",
         {},
-        "line 1, feature 0: must be finite, but is '0:-inf'. Fix the line, or pass allow_nan=True.",
+        "line 1, feature 0: must be finite, but is '0:-inf'. Fix the line, or allow missing values "
+        "(allow_nan=True; --missing median).",
     ),
     "value_overflow": (
         "1 qid:1 1:1e39\n",

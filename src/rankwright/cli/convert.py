@@ -40,7 +40,7 @@ def convert(
     Rows keep their order. TREC qrels have queries, documents and labels, and no features. A TREC
     run becomes a table of scores, and a table with qid, doc_id and score a run.
     """
-    from rankwright.data.formats import TABLES, format_of, format_to_write
+    from rankwright.data.formats import LETOR, TABLES, format_of, format_to_write
     from rankwright.data.reading import write
     from rankwright.data.scores import convert_run
     from rankwright.data.trec import read_qrels
@@ -50,7 +50,8 @@ def convert(
     if spreadsheet_safe and kind != "csv":
         raise ValueError(f"--spreadsheet-safe is for *.csv, but OUT is {out!r}.")
     check_writable(out)
-    check_not_read(out, data)
+    if given != LETOR:  # of tables, columns may be left out
+        check_not_read(out, data)
     if "run" in (kind, given):
         convert_run(data, out, columns.format, kind)
         return
