@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 
 import rankwright as rw
+import rankwright.comparison.executors
 from rankwright.comparison.executors import (
     Elsewhere,
     Here,
@@ -345,3 +346,27 @@ def test_a_worker_is_closed_at_once_and_for_good() -> None:
     thread.join()
     with pytest.raises(WorkerError, match="was stopped"):
         worker.run(where, {}, None)
+
+
+def test_an_interrupt_is_seen_while_calls_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python wakes up now and then, and looks for a signal that it was about to sleep through."""
+    release, looks = threading.Event(), []
+
+    class Slow(JobExecutor):
+        at_once = 1
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return pool.submit(release.wait)
+
+    def watching(*args: Any, **options: Any) -> Any:
+        looks.append(args)
+        if len(looks) == 3:
+            release.set()
+        return real(*args, **options)
+
+    real = rankwright.comparison.executors.wait
+    monkeypatch.setattr("rankwright.comparison.executors.wait", watching)
+    monkeypatch.setattr("rankwright.comparison.executors._LONGEST_SLEEP", 0.01)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(list(run_all(Slow(), [("a", (where, {}))]))) == 1
+    assert len(looks) >= 3

@@ -47,6 +47,9 @@ class Here(JobExecutor):
         return future
 
 
+_LONGEST_SLEEP = 0.5  # seconds
+
+
 class Workers(JobExecutor):
     """Runs calls in processes of its own, each with one thread.
 
@@ -184,5 +187,8 @@ def run_all(
             running[executor.submit(function, **arguments)] = what
         if not running:
             return
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
+        # Python forgets a Ctrl-C that comes just before it sleeps until it wakes up again.
+        while not (done := wait(running, _LONGEST_SLEEP, FIRST_COMPLETED).done):
+            pass
+        for future in done:
             yield running.pop(future), future
