@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import os
 import signal
@@ -20,7 +21,6 @@ import pytest
 import scipy.sparse as sp
 
 import rankwright as rw
-import rankwright.comparison.executors
 from rankwright.comparison.executors import (
     Elsewhere,
     Here,
@@ -364,7 +364,7 @@ def test_an_interrupt_is_seen_while_calls_take_long(monkeypatch: pytest.MonkeyPa
             release.set()
         return real(*args, **options)
 
-    real = rankwright.comparison.executors.wait
+    real = concurrent.futures.wait
     monkeypatch.setattr("rankwright.comparison.executors.wait", watching)
     monkeypatch.setattr("rankwright.comparison.executors._LONGEST_SLEEP", 0.01)
     with ThreadPoolExecutor(1) as pool:
