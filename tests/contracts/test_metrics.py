@@ -73,7 +73,8 @@ def test_kernel_equals_reference(name: str, data: st.DataObject) -> None:
     metric = data.draw(any_metric(name))
     ranking = data.draw(ranking_data(labels=data.draw(st.sampled_from(["grades", "floats"]))))
     values = metric.per_query(ranking.y, ranking.scores, Groups(ranking.indptr))
-    np.testing.assert_allclose(values, twin(metric, ranking), rtol=0, atol=1e-10)
+    # A rank loss may be a million, whose last bit is 1.2e-10.
+    np.testing.assert_allclose(values, twin(metric, ranking), rtol=1e-15, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
