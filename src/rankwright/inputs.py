@@ -277,8 +277,8 @@ def refuse_texts(X: Any) -> None:
     for name, kind in nw.from_native(X, eager_only=True).schema.items():
         if kind in (nw.String, nw.Categorical, nw.Enum):
             raise ValueError(
-                f"X must hold numbers, but the column {name!r} holds texts. Leave it out, or make "
-                f"it a category: rankwright.from_frame(frame, categorical=[{name!r}])."
+                f"X must hold numbers, but the column {name!r} holds texts or categories. Leave it "
+                f"out, or make a data set: rankwright.from_frame(frame, categorical=[{name!r}])."
             )
 
 

@@ -171,9 +171,15 @@ class OnlineLearner(Standardized):
         X, y, qid
             As for :meth:`fit`.
         """
+        return self._replayed(u, X, y, qid)
+
+    def _replayed(
+        self, u: Any, X: Any, y: Any, qid: ArrayLike | None, **weights: ArrayLike | None
+    ) -> Guarantee:
+        """Return the guarantee of a fresh learner that does what ``fit`` does."""
         learner: Self = clone(self)
         ledger = Ledger(u)
-        learner.fit_rounds(X, y, qid, ledger)
+        learner.fit_rounds(X, y, qid, ledger, **weights)
         return learner.guarantee(ledger)
 
     # ---- what guarantees and streams are built on ----

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array, finite_scores
 from rankwright.inputs import RankingData, check_features
-from rankwright.online.base import Ledger, OnlineLearner
+from rankwright.online.base import OnlineLearner
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
 from rankwright.theory.guarantee import Guarantee
 
@@ -94,7 +93,9 @@ class RankerByRounds(OnlineLearner, Ranker):
         Parameters
         ----------
         u : array-like
-            The comparator: of the form of this learner's own weights.
+            The comparator: of the form of this learner's own weights, for features as they are.
+            Where the learner standardizes, the guarantee is about the scaled features, and so are
+            its terms.
         X, y, qid
             As for :meth:`fit`.
         sample_weight, query_weight : array-like of shape (n_docs,), optional
@@ -107,10 +108,7 @@ class RankerByRounds(OnlineLearner, Ranker):
                     f"{name} must be 1 for a bound on a metric, which knows no weights, but is "
                     "not. Leave it out, or bound a loss with OnlineRanker."
                 )
-        learner: Self = clone(self)
-        ledger = Ledger(u)
-        learner.fit_rounds(X, y, qid, ledger, **given)
-        return learner.guarantee(ledger)
+        return self._replayed(u, X, y, qid, **given)
 
 
 class OnlineLinearRanker(WeightForm, RankerByRounds):
