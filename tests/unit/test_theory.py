@@ -227,7 +227,7 @@ def test_a_gradient_by_weights_is_as_short_as_radius_times_norm() -> None:
 
 
 def test_table_has_a_row_for_each_loss_and_agrees_with_it() -> None:
-    table = theory.loss_table()
+    table = theory.loss_table(LOSSES)
     assert [facts.name for facts in table] == list(LOSSES)
     for facts in table:
         loss = LOSSES[facts.name]()

@@ -105,7 +105,7 @@ def _topic_rows(name: str, found: dict[str, list[dict[str, float]]]) -> list[Row
         for metric in (*METRICS, "density"):
             mean, interval = mean_of([one[metric] for one in values])
             paper = PRINTED.get(name, {}).get(method, {}).get(metric)
-            verdict: Any = "reported" if paper is None else "not comparable"
+            verdict: Any = "reported" if paper is None else "other data"
             note = "" if paper is None else "same protocol, other documents"
             what = f"{name}, {metric}, {method}"
             rows.append(Row(SOURCES[name], what, mean, verdict, paper, interval, note))

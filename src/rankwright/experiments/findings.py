@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from rankwright.evaluation.significance import mean_interval, t_test
 
 Verdict = Literal[
-    "reproduced",  # ours agrees with what the paper prints or claims
-    "differs",  # it does not; the note says why, or that nobody knows
-    "undecided",  # the interval of ours allows both
     "holds",  # a statement of the paper, checked
-    "fails",  # a statement of the paper, refuted; the note names the erratum
-    "not comparable",  # same protocol, other data
-    "reported",  # nothing printed to compare with
+    "refuted",  # a statement of the paper, by a counterexample; the note names it
+    "reproduced",  # what the paper observed, here too
+    "not reproduced",  # what the paper observed, not here; the note says why
+    "undecided",  # the interval of ours allows both
+    "other data",  # the paper's protocol on other data
+    "reported",  # nothing printed or claimed to compare with
 ]
 
 
@@ -41,7 +41,7 @@ class Row:
     interval : tuple of float, optional
         A 95 % interval of ours.
     note : str
-        Why it differs, what it means.
+        What it means; the counterexample of what is refuted, the reason of what is not reproduced.
     """
 
     source: str
@@ -113,12 +113,12 @@ class Findings:
 
 def holds(statement: bool) -> Verdict:
     """Return the verdict on a statement of a paper that was checked."""
-    return "holds" if statement else "fails"
+    return "holds" if statement else "refuted"
 
 
 def agrees(statement: bool) -> Verdict:
     """Return the verdict on what a paper observed."""
-    return "reproduced" if statement else "differs"
+    return "reproduced" if statement else "not reproduced"
 
 
 def mean_of(repeats: ArrayLike) -> tuple[float, tuple[float, float]]:
@@ -127,15 +127,26 @@ def mean_of(repeats: ArrayLike) -> tuple[float, tuple[float, float]]:
     return float(mean), (float(low), float(high))
 
 
-def difference_row(source: str, what: str, differences: ArrayLike, level: float = 0.01) -> Row:
-    """Return the row of a claim that paired differences are positive, with a paired t-test."""
+def difference_row(
+    source: str,
+    what: str,
+    differences: ArrayLike,
+    level: float = 0.01,
+    why: str = "the opposite comes out",
+) -> Row:
+    """Return the row of a claim that paired differences are positive, with a paired t-test.
+
+    ``why`` is said where they are negative.
+    """
     sample = np.asarray(differences, dtype=np.float64)
     mean, interval = mean_of(sample)
     p = t_test(sample)
     verdict: Verdict = "undecided"
     if p < level:
-        verdict = "reproduced" if mean > 0 else "differs"
+        verdict = agrees(mean > 0)
     note = f"paired t-test over {len(sample)} trials, p = {p:.2g}"
+    if verdict == "not reproduced":
+        note = f"{why}; {note}"
     return Row(source, what, mean, verdict, None, interval, note)
 
 

@@ -1,4 +1,4 @@
-"""Section 6: the generalisation gap does not grow with the number of documents of a query."""
+"""Section 6: how the generalisation gap goes with the number of documents of a query."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, agrees
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row
 from rankwright.experiments.fitting import fit_quietly
 from rankwright.linear import LinearRanker
 from rankwright.losses import SLAM, ListNet, Loss, RankHinge
 
 LOSSES: dict[str, Loss] = {"SLAM": SLAM("ndcg"), "ListNet": ListNet(), "RankSVM": RankHinge()}
+NOTES = {
+    "SLAM": "gradient of l1 norm 2 at most; long queries leave small weights, and small gaps",
+    "ListNet": "gradient of l1 norm 2 at most",
+    "RankSVM": "its gradient is a sum over pairs",
+}
 N_FEATURES, N_TRAIN, N_TEST, ALPHA = 20, 25, 1000, 0.05
 
 
@@ -37,11 +42,13 @@ def run(context: Context) -> Findings:
     for name, found in gaps.items():
         curves[name] = Curve.of_repeats(sizes, found)
         growth = curves[name].y[-1] / curves[name].y[0]
-        flat = growth < 3
         what = f"gap at {sizes[-1]} documents over that at {sizes[0]}, {name}"
-        expected = flat if name != "RankSVM" else not flat
-        note = "its gradient is a sum over pairs" if name == "RankSVM" else "gradient of l1 norm 2"
-        result.rows.append(Row("Section 6", what, growth, agrees(expected), note=note))
+        result.rows.append(Row("Section 6", what, growth, "reported", note=NOTES[name]))
+    result.notes.append(
+        "An illustration, and no evidence for a theorem about bounds, which says how large a gap "
+        "can be, not how large it is. Corollary 9 is tested by the norms of gradients, Theorem 8 "
+        "by the excess, both above."
+    )
     panel = Panel(curves, "documents of a query", "test loss - training loss", True, True)
     caption = "The gap of SLAM and ListNet against that of RankSVM as queries become longer"
     result.figures.append(Figure("gap", caption, {"": panel}))

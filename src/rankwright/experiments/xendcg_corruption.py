@@ -14,7 +14,14 @@ from rankwright.data.corruptions import Augmentation, Clicks, Corruption, LabelN
 from rankwright.data.noise import label_noise_up_to
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, difference_row
-from rankwright.experiments.xendcg_trials import LOSSES, Source, model, settings_of, sources
+from rankwright.experiments.xendcg_trials import (
+    LOSSES,
+    Source,
+    model,
+    settings_of,
+    sources,
+    reason_against,
+)
 
 PAIR = ("XE-NDCG MART", "lambdaMART")
 LEVELS = {
@@ -59,7 +66,7 @@ def _level_row(
 ) -> Row:
     what = f"{source.name}, {kind} {level:g}: {PAIR[0]} - {PAIR[1]}"
     ours, theirs = (found[loss][level] for loss in PAIR)
-    return difference_row(figure, what, np.subtract(ours, theirs))
+    return difference_row(figure, what, np.subtract(ours, theirs), why=reason_against(source.name))
 
 
 def _sweep_levels(

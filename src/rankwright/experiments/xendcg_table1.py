@@ -14,6 +14,7 @@ from rankwright.experiments.findings import (
     Panel,
     Row,
     Verdict,
+    agrees,
     difference_row,
     mean_of,
 )
@@ -24,6 +25,7 @@ from rankwright.experiments.xendcg_trials import (
     per_query,
     settings_of,
     sources,
+    reason_against,
 )
 
 METRICS = ("ndcg@5", "ndcg@10")
@@ -65,14 +67,16 @@ def _table_rows(source: str, metric: str, means: dict[str, list[float]]) -> list
         if source in PRINTED:
             paper = PRINTED[source][name][METRICS.index(metric)] / 100
             inside = interval[0] - 0.01 <= paper <= interval[1] + 0.01
-            verdict = "reproduced" if inside else "differs"
+            verdict = agrees(inside)
+            note += "" if inside else f"{', ' if note else ''}beyond 0.01 of the interval"
         rows.append(
             Row("Table 1", f"{source} {metric}, {name}", mean, verdict, paper, interval, note)
         )
     for other in means:
         if other != BEST:  # the paper's claim
             what = f"{source} {metric}, {BEST} - {other}"
-            rows.append(difference_row("Table 1", what, np.subtract(means[BEST], means[other])))
+            differences = np.subtract(means[BEST], means[other])
+            rows.append(difference_row("Table 1", what, differences, why=reason_against(source)))
     return rows
 
 
@@ -108,7 +112,7 @@ def _gap_rows(source: str, trials: list[dict[str, Any]]) -> list[Row]:
     third = max(shortest // 3, 1)
     change = lead[:, :third].mean(axis=1) - lead[:, -third:].mean(axis=1)
     what = f"{source}, lead over lambdaMART in the first third of the trees less that in the last"
-    return [difference_row("Figure 1", what, change)]
+    return [difference_row("Figure 1", what, change, why=reason_against(source))]
 
 
 def _n_trials(context: Context) -> int:

@@ -50,6 +50,11 @@ class Source:
         return read_folds(self.folders[0])[0].joined()
 
 
+def reason_against(name: str) -> str:
+    """Return what may explain that a claim of the paper does not come out on some data."""
+    return "the opposite comes out" if Source(name).of_the_paper else "not the paper's data"
+
+
 def sources(context: Context) -> list[Source]:
     """Return generated data, and the benchmarks that are there."""
     found = [Source("generated", (), *context.pick((120, 15), (300, 40)))]

@@ -1,11 +1,12 @@
 """Bounds as functions of data and model: what is guaranteed, and what happened."""
 
 from rankwright.theory.certificate import Certificate, certificate
-from rankwright.theory.generalization import Generalization, generalization
-from rankwright.theory.gradients import radius, score_gradient_norms
+from rankwright.theory.generalization import Generalization, chapelle_wu_rate, generalization
+from rankwright.theory.gradients import radius, score_gradient_norms, slam_proposition4
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.links import link_constant, link_exponent, link_radius, weight_norm
 from rankwright.theory.margins import MarginReport
+from rankwright.theory.online_to_batch import online_to_batch
 from rankwright.theory.perceptron import (
     gradient_descent_bound,
     multiclass_bound,
@@ -32,6 +33,7 @@ from rankwright.theory.predtron_margins import (
     predtron_margin,
     predtron_margins,
 )
+from rankwright.theory.structured import SVMMAP, LargeMarginNDCG
 from rankwright.theory.table import LossFacts, LossTable, loss_table
 from rankwright.theory.xendcg import (
     Consistency,
@@ -46,15 +48,18 @@ from rankwright.theory.xendcg import (
 )
 
 __all__ = [
+    "SVMMAP",
     "Certificate",
     "Consistency",
     "Generalization",
     "Guarantee",
+    "LargeMarginNDCG",
     "LossFacts",
     "LossTable",
     "MarginReport",
     "PredtronMargin",
     "certificate",
+    "chapelle_wu_rate",
     "generalization",
     "gradient_descent_bound",
     "lambdamart_claim2",
@@ -63,6 +68,7 @@ __all__ = [
     "link_radius",
     "loss_table",
     "multiclass_bound",
+    "online_to_batch",
     "prank_bound",
     "prank_theorem2",
     "predtron_any_step",
@@ -79,6 +85,7 @@ __all__ = [
     "slam_corollary7",
     "slam_misordered",
     "slam_printed",
+    "slam_proposition4",
     "slam_separable",
     "slam_theorem5",
     "weight_norm",

@@ -9,6 +9,7 @@ from typing import Any
 
 from rankwright.losses import SLAM, Loss, from_name
 from rankwright.losses.own import as_loss
+from rankwright.theory.guarantee import Guarantee, require
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,50 @@ def generalization(
         alpha=weight,
         penalty_term=weight * B**2 / 2,
         sample_term=4 * (weight * B + L2) ** 2 / (weight * n),
+    )
+
+
+def chapelle_wu_rate(
+    lipschitz: float, X_radius: float, n_queries: int, B: float, m: int
+) -> Guarantee:
+    r"""Return the rate of Chapelle and Wu's bound, which grows with the length of queries.
+
+    .. math::
+        \tilde L_2\, B\, R_X \sqrt{m/n}, \qquad \tilde L_2 = \sup \|\nabla_s \ell\|_2
+
+    up to a constant that the SLAM paper does not repeat; Theorem 8 has
+    :math:`\tilde L_1 B R_X/\sqrt n`, up to :math:`2 \sqrt 2` and terms in 1/n, and
+    :math:`\tilde L_1 \le \sqrt m\, \tilde L_2`, so that its rate is never worse. Theirs holds for
+    losses that are not convex, too.
+
+    Parameters
+    ----------
+    lipschitz : float
+        :math:`\tilde L_2`; see :func:`score_gradient_norms` with p = 2.
+    X_radius, n_queries, B
+        As for :func:`generalization`.
+    m : int
+        The most documents of a query.
+
+    References
+    ----------
+    .. [1] Chapelle & Wu, "Gradient descent optimization of smoothed information retrieval metrics",
+       Information Retrieval 13, 2010; as quoted after Corollary 9 of the SLAM paper.
+
+    Examples
+    --------
+    >>> chapelle_wu_rate(2.0, X_radius=1.0, n_queries=100, B=1.0, m=25).value
+    1.0
+    """
+    require(lipschitz=lipschitz, X_radius=X_radius, n_queries=n_queries, B=B, m=m)
+    if n_queries < 1:
+        raise ValueError(f"n_queries must be at least 1, but is {n_queries!r}.")
+    return Guarantee(
+        "Chapelle & Wu",
+        "excess loss, up to a constant,",
+        "L2 B R sqrt(m/n)",
+        lipschitz * B * X_radius * math.sqrt(m / n_queries),
+        {"L2": lipschitz, "B": B, "R": X_radius, "m": m, "n": n_queries},
     )
 
 

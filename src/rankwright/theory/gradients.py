@@ -12,6 +12,7 @@ from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_X
 from rankwright.losses import Loss, from_name
 from rankwright.losses.loss import check_query_data, sum_by_query
+from rankwright.theory.guarantee import Guarantee, require
 
 _BLOCK = 65536  # rows; squares of everything at once would take as much memory as X
 
@@ -46,11 +47,11 @@ def radius(X: Any) -> float:
 
 
 def score_gradient_norms(
-    loss: str | Loss, scores: ArrayLike, y: ArrayLike, groups: Groups | None = None
+    loss: str | Loss, scores: ArrayLike, y: ArrayLike, groups: Groups | None = None, p: int = 1
 ) -> Floats:
-    r"""Return :math:`\|\nabla_s L\|_1` of each query.
+    r"""Return :math:`\|\nabla_s L\|_p` of each query.
 
-    At most ``loss.lipschitz(m)`` on a query of m documents.
+    For p = 1 at most ``loss.lipschitz(m)`` on a query of m documents.
 
     Parameters
     ----------
@@ -60,12 +61,54 @@ def score_gradient_norms(
         Scores and labels.
     groups : Groups, optional
         Row ranges of the queries; None is one query.
+    p : {1, 2}, default 1
+        Which norm.
 
     Examples
     --------
     >>> score_gradient_norms("rank_hinge", scores=[0, 1, 2], y=[2, 1, 0])  # three pairs
     array([4.])
     """
+    if p not in (1, 2):
+        raise ValueError(f"p must be 1 or 2, but is {p!r}.")
     labels, values, groups = check_query_data(scores, y, groups)
     _, grad = from_name(loss).value_and_grad(values, labels, groups)
-    return sum_by_query(np.abs(grad), groups)
+    return sum_by_query(np.abs(grad) ** p, groups) ** (1 / p)
+
+
+def slam_proposition4(surrogate: float, radius: float, max_docs: int, v_max: float) -> Guarantee:
+    r"""Proposition 4 of the SLAM paper: a step is short where the surrogate is small.
+
+    .. math::
+        \|z_t\|^2 \le 4 m R_X^2 v_{\max} f_t(w_t), \qquad z_t \in \partial f_t(w_t)
+
+    on a query with a loss (elsewhere both sides are 0). It is what Theorem 5 is made of. Proof:
+    :math:`\|z\| \le 2 R_X V` with :math:`V = \sum_i v_i \le 1`, and some document i with a
+    weight is misordered, so that its hinge is 1 or more and
+    :math:`V \le m v_{\max} v_i \le m v_{\max} f`; then
+    :math:`\|z\|^2 \le 4 R_X^2 V \cdot V`.
+
+    Parameters
+    ----------
+    surrogate : float
+        :math:`f_t(w_t)`, SLAM's loss of the query.
+    radius : float
+        :math:`R_X`, the length of the longest document.
+    max_docs : int
+        m, the documents of the query; with a cutoff, that.
+    v_max : float
+        The largest ratio of two positive weights of the query.
+
+    Examples
+    --------
+    >>> slam_proposition4(surrogate=0.5, radius=2.0, max_docs=10, v_max=3.0).value
+    240.0
+    """
+    require(surrogate=surrogate, radius=radius, max_docs=max_docs, v_max=v_max)
+    return Guarantee(
+        "Proposition 4",
+        "|z|^2",
+        "4 m R^2 v_max f",
+        4 * max_docs * radius**2 * v_max * surrogate,
+        {"f": surrogate, "R": radius, "m": max_docs, "v_max": v_max},
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rankwright.losses import LOSSES, Loss, from_name
+from rankwright.theory.structured import SVMMAP, LargeMarginNDCG
 
 _SIZES = (10, 1000)  # a short list and a long one: what grows with the list is seen to grow
 
@@ -71,7 +72,8 @@ def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
     Parameters
     ----------
     losses : iterable of str or Loss, optional
-        Names or losses; by default every name there is.
+        Names or losses; by default every name there is, and the two structured losses of
+        Section 6.1 of the SLAM paper.
 
     Examples
     --------
@@ -80,7 +82,8 @@ def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
     xendcg      log(S/Z) - log(ndcg + 1/Z)          2             2       convex, smooth  O(m)
     rank_hinge  1 x the number of misordered pairs  50            500000  convex, kinks   O(m log m)
     """
-    return LossTable(_loss_facts(loss) for loss in (LOSSES if losses is None else losses))
+    everything: list[str | Loss] = [*LOSSES, SVMMAP(), LargeMarginNDCG()]
+    return LossTable(map(_loss_facts, everything if losses is None else losses))
 
 
 def _loss_facts(named: str | Loss) -> LossFacts:
