@@ -18,9 +18,9 @@ from rankwright.experiments.xendcg_trials import (
     LOSSES,
     Source,
     model,
+    reason_against,
     settings_of,
     sources,
-    reason_against,
 )
 
 PAIR = ("XE-NDCG MART", "lambdaMART")

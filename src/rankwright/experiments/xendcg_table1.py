@@ -23,9 +23,9 @@ from rankwright.experiments.xendcg_trials import (
     Source,
     model,
     per_query,
+    reason_against,
     settings_of,
     sources,
-    reason_against,
 )
 
 METRICS = ("ndcg@5", "ndcg@10")
