@@ -52,7 +52,7 @@ def sample_queries(
     rng: np.random.Generator, w: Floats, n: int, m: int, centres: str, spread: float
 ) -> Dataset:
     """Return n queries of m documents."""
-    along = CENTRES[centres](np.arange(1, m + 1), m)
+    along = CENTRES[centres](np.arange(1.0, m + 1), m)
     X = along[:, None] * w + spread * rng.normal(size=(n, m, len(w)))
     return _labelled(X, w, m)
 
@@ -202,7 +202,7 @@ def _generators_row(context: Context, sizes: Sequence[int], repeats: int) -> Row
     """P13: count the generators whose loss grows with m."""
     growing = 0
     for centres, spread in context.each("generators", GENERATORS):
-        given = {"learner": "Algorithm 1", "centres": centres, "spread": spread}
+        given: dict[str, Any] = {"learner": "Algorithm 1", "centres": centres, "spread": spread}
         losses = partial(_by_size, **given, repeats=repeats)
         found = _sweep(context, f"m of {centres}, {spread:g}", ("-i^1.1",), sizes, losses)
         few, many = found["-i^1.1"][0], found["-i^1.1"][-1]
