@@ -85,7 +85,7 @@ def test_clicks_over_propensities_have_the_attraction_as_their_mean(name: str) -
     assert clipped.sum() < log.click_rates().sum()
 
 
-def test_a_cascade_ends_at_the_first_click() -> None:
+def test_x11_a_cascade_ends_at_the_first_click() -> None:
     data = make_mslr_like(n_queries=50, n_features=3, mean_docs=8)
     log = simulate_clicks(data)
     whole = simulate_clicks(data, cut=False)

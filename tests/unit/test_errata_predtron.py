@@ -1,4 +1,4 @@
-"""Where the Predtron paper is wrong, as counterexamples (P2, P4 to P6, P8), and what holds."""
+"""Where the Predtron paper is wrong, as counterexamples, and what holds (P1 to P13)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from rankwright.experiments.predtron_subset_ranking import (
+    GENERATORS,
+    query_losses,
+    sample_queries,
+)
 from rankwright.predtron import Predtron, PredtronClassifier, PredtronRanker
-from rankwright.problems import REJECT, Binary, Multiclass, Multilabel, Ordinal, Ranking
+from rankwright.problems import REJECT, Binary, Multiclass, Multilabel, Ordinal, Ranking, surrogate
 from rankwright.theory import (
     link_constant,
     link_exponent,
@@ -28,6 +33,49 @@ from tests.reference import predtron as reference
 from tests.reference import problems as enumerated
 
 MODES: tuple[Any, ...] = ("augmented", "predicted", "loss_driven")
+
+
+def separable(
+    problem: Any, n: int, seed: int
+) -> tuple[np.ndarray[Any, Any], list[int], float, float]:
+    """Examples that unit weights have right, their labels, the margin and the radius."""
+    rng = np.random.default_rng(seed)
+    X, U = rng.normal(size=(8 * n, 4)), rng.normal(size=(4, 4))
+    U /= np.linalg.norm(U)
+    y = np.argmax(X @ U.T, axis=1).tolist()
+    margins = [
+        predtron_margin(problem, t, label).strict for t, label in zip(X @ U.T, y, strict=True)
+    ]
+    kept = np.argsort(margins)[-n:]
+    margin = float(np.array(margins)[kept].min())
+    radius = float(np.linalg.norm(X[kept], axis=1).max())
+    return X[kept], [y[i] for i in kept], margin, radius
+
+
+@pytest.mark.parametrize("problem", [Multiclass(4), Ordinal(4)], ids=["multiclass", "ordinal"])
+def test_p1_theorem_1_holds_with_its_own_step(problem: Any) -> None:
+    smallest, largest = problem.loss_range()
+    for seed in range(20):
+        X, y, margin, radius = separable(problem, 40, seed)
+        step = smallest / (4 * radius**2)
+        learner = Predtron(problem, "augmented", eta=step, n_epochs=5, standardize=False)
+        bound = predtron_theorem1(margin, radius, smallest, largest).value
+        assert 0 < learner.fit(X, y).cumulative_loss_ <= bound
+
+
+def test_p3_updates_with_the_prediction_need_neither_step_nor_augmented_argmax() -> None:
+    problem = Ordinal(4)
+    for seed in range(20):
+        X, y, margin, radius = separable(problem, 40, seed)
+        for eta in (0.01, 100.0):
+            given: dict[str, Any] = {"eta": eta, "n_epochs": 5, "standardize": False}
+            mistakes = Predtron(problem, "predicted", **given).fit(X, y).n_updates_
+            assert mistakes <= predtron_predicted(margin, radius).value
+            driven = Predtron(problem, "loss_driven", **given).fit(X, y).cumulative_loss_
+            assert driven <= predtron_loss_driven(margin, radius, 3.0).value
+        # The factor C_L/c_L of Theorem 1 is gone.
+        theorem = predtron_theorem1(margin, radius, 1.0, 3.0).value
+        assert predtron_loss_driven(margin, radius, 3.0).value == pytest.approx(theorem / 3)
 
 
 def test_p2_a_step_of_one_breaks_theorem_1_and_its_own_step_does_not() -> None:
@@ -150,6 +198,17 @@ def test_p6_no_scores_are_compatible_with_the_error_set_loss(m: int) -> None:
         assert not any(predtron_margin(problem, t, y).compatible for t in rng.normal(size=(20, m)))
 
 
+def test_p7_misprints() -> None:
+    problem = Multilabel(3, "subset")
+    assert problem.loss([1, 0, 1], [1, 0, 1]) == 0  # printed: 1 if they are equal
+    assert problem.loss([1, 1, 1], [1, 0, 1]) == 1
+    # Section 6: labels are m - j, j = 1 to m. Their largest is m - 1, and the ends are open.
+    rng, m = np.random.default_rng(0), 6
+    w = np.r_[1.0, np.zeros(3)]
+    y = sample_queries(rng, w, 300, m, "zero", 1.0).y
+    assert set(y) == set(range(m))
+
+
 def test_p8_the_exponent_is_one_only_from_eight_features_on() -> None:
     printed = [math.log(p) / (math.log(p) - 1) for p in (2, 3, 7, 8)]
     assert printed[0] < 0
@@ -202,3 +261,44 @@ def test_p11_corollary_5_is_valid_and_large() -> None:
         smallest, _ = Ranking().loss_range(np.arange(m))
         printed = 2.0**m * m**2 * math.log2(2 * m) ** 2
         assert printed * smallest > 1
+
+
+@pytest.mark.parametrize("m", [2, 3, 5])
+def test_p10_surrogates_in_closed_form(m: int) -> None:
+    rng = np.random.default_rng(m)
+    for _ in range(100):
+        t, y = rng.normal(size=m), rng.integers(0, 2, m)
+        signs = 2 * y - 1
+        hamming = np.maximum(0, 1 - 2 * signs * t / math.sqrt(m)).sum()
+        assert surrogate(Multilabel(m, "hamming"), t, y) == pytest.approx(hamming)
+        # Subset: the signs of t, or one flip of the smallest |t| if they are right.
+        lead = 2 * np.abs(t) / math.sqrt(m)
+        wrong = (signs * t < 0) * lead
+        subset = 1 + wrong.sum() if wrong.any() else max(0.0, 1 - lead.min())
+        assert surrogate(Multilabel(m, "subset"), t, y) == pytest.approx(subset)
+
+
+def test_p12_the_theorems_step_is_far_too_small_where_lengths_vary() -> None:
+    """Digits: true guarantees, and a classifier that rejects everything."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, y = datasets.load_digits(return_X_y=True)
+    X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
+    squares = (X**2).sum(axis=1)
+    assert squares.max() > 30 * np.median(squares)
+    theory_step, practical = 0.1 / (4 * squares.max()), 0.1 / (4 * np.median(squares))
+    given: dict[str, Any] = {"reject": 0.1, "standardize": False, "n_epochs": 1}
+    rejected = {
+        step: np.mean(PredtronClassifier(eta=step, **given).fit(X, y).predict(X) == -1)
+        for step in (theory_step, 10 * practical)
+    }
+    assert rejected[theory_step] == 1
+    assert rejected[10 * practical] < 0.6
+
+
+@pytest.mark.parametrize(("centres", "spread"), GENERATORS)
+def test_p13_the_loss_of_figure_1b_falls_with_m(centres: str, spread: float) -> None:
+    """Figure 1 (b) has it grow; gains of 2^(m - 1) let the first ranks decide."""
+    few, many = (
+        query_losses("-i^1.1", 30, m, "Algorithm 1", centres, spread, repeats=6) for m in (5, 30)
+    )
+    assert np.mean(many) < 0.6 * np.mean(few)
