@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankwright.experiments.page import paper_page, proof_table, records, replace_part
+from rankwright.experiments.page import (
+    errata,
+    highlights,
+    paper_page,
+    proof_table,
+    records,
+    replace_part,
+)
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS / "papers" / "results"
@@ -21,7 +28,9 @@ def main() -> None:
     for paper in dict.fromkeys(record["paper"] for record in found):
         mine = [record for record in found if record["paper"] == paper]
         replace_part(DOCS / "papers" / f"{paper}.md", paper_page(mine, f"results/{paper}"))
-    replace_part(DOCS.parent / "README.md", proof_table(found))
+    count = f"{len(errata(DOCS / 'papers'))} errata, each a test."
+    parts = (highlights(found), proof_table(found), f"{count}\n")
+    replace_part(DOCS.parent / "README.md", "\n".join(parts))
 
 
 if __name__ == "__main__":

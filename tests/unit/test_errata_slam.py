@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_s10_the_last_term_of_corollary_7_grows_faster_than_k() -> None:
     assert terms[-1] > 5 * terms[0]
 
 
-def _printed() -> dict[str, str]:
+def _printed() -> dict[str, Any]:
     """Weights as the paper prints them, where the library has others."""
     return {"weights": "printed"} if "weights" in SLAM.__dataclass_fields__ else {}
 

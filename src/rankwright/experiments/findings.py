@@ -37,7 +37,7 @@ class Row:
     verdict : str
         How it compares.
     paper : float, optional
-        What the paper prints.
+        What the paper prints or promises.
     interval : tuple of float, optional
         A 95 % interval of ours.
     note : str

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rankwright.data.writing import write_text
 
+# One row of each paper for the README: part of what it says, the claim, and what the paper says if
+# it prints no number.
+HIGHLIGHTS = {
+    "slam": ('update="printed"', "Algorithm 1 with step 1 keeps Theorem 5's bound", ""),
+    "domination": (
+        "OHSUMED, letor:ndcg@10, Flat, pooled",
+        "Domination Rank on OHSUMED, NDCG@10 by the LETOR script",
+        "",
+    ),
+    "prank": (
+        "200 ratings (1,813 viewers), scaled, batch, averaged, multiclass perceptron, uniform",
+        "EachMovie: PRank is below the multiclass perceptron (scaled documents, averaged)",
+        "PRank is below",
+    ),
+    "xendcg": (
+        "generated, lead over lambdaMART",
+        "XE-NDCG's lead over lambdaMART in NDCG is largest for few trees",
+        "largest for few",
+    ),
+    "predtron": (
+        "growth of the loss from p",
+        "margins by l1 lose less than by l2 as features grow from 10 to 320",
+        "l1 loses less",
+    ),
+}
+# An erratum begins a row of a table (S, D, R) or a paragraph (P, X).
+_ERRATUM = re.compile(r"^(?:\| |\*\*)([SDRXP]\d+)(?: \||\*\*|\.)", re.MULTILINE)
 BEGIN, END = "<!-- reproduce: begin -->", "<!-- reproduce: end -->"
 
 
@@ -78,6 +106,26 @@ def proof_table(found: list[dict[str, Any]]) -> str:
         scales = "/".join(sorted({record["scale"] for record in mine}))
         lines.append(f"| [{paper}](docs/papers/{paper}.md) | {sources} ({scales}) | {counts} |")
     return "\n".join(lines) + "\n"
+
+
+def highlights(found: list[dict[str, Any]]) -> str:
+    """Return one row of each paper: what is claimed, what the paper has, what came out here."""
+    lines = ["| paper | claim | theirs | ours | verdict |", "|---|---|--:|--:|---|"]
+    for paper, (words, claim, theirs) in HIGHLIGHTS.items():
+        rows = (row for record in found if record["paper"] == paper for row in record["rows"])
+        row = next((row for row in rows if words in row["what"]), None)
+        if row is not None:
+            said = theirs if row["paper"] is None else f"{row['paper']:.4g}"
+            ours = f"{row['ours']:.4g}" + (f" ({row['note']})" if theirs else "")
+            cells = [f"[{paper}](docs/papers/{paper}.md)", claim, said, ours, row["verdict"]]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def errata(folder: Path) -> list[str]:
+    """Return the numbers of all errata that the pages of a folder list."""
+    pages = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
+    return [number for page in pages for number in _ERRATUM.findall(page)]
 
 
 def replace_part(path: Path, text: str) -> None:
