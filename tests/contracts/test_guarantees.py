@@ -51,7 +51,8 @@ def test_bounds_of_the_slam_perceptron_on_random_streams(update: Any) -> None:
     said_something, largest = 0, 0.0
     for i in range(700):
         X, y, qid, u = random_queries(rng, separable=i % 2 == 0)
-        model = SLAMPerceptron(METRICS[i % 4], update)
+        weights: Any = "printed" if i % 3 == 0 and i % 4 != 2 else "group"
+        model = SLAMPerceptron(METRICS[i % 4], update, weights=weights)
         bound = model.bound(u * 10.0 ** rng.integers(-3, 4), X, y, qid)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         assert bound.terms["loss"] == model.fit(X, y, qid).cumulative_loss_
@@ -134,14 +135,17 @@ def test_s1_the_printed_algorithm_breaks_its_theorem() -> None:
     for scale, times in ((1.0, 2000), (0.1, 2000), (0.03, 20_000), (0.01, 60_000)):
         data = np.tile(scale * X, (times, 1)), np.tile(y, times), np.repeat(np.arange(times), 4)
         report = MarginReport(*data, u)
-        v = rw.losses.SLAM("map").weights(y.astype(float), rw.data.Groups.one_query(4))
+        printed = rw.losses.SLAM("map", weights="printed")
+        v = printed.document_weights(y.astype(float), rw.data.Groups.one_query(4))
         bound = rw.theory.slam_corollary6(report.margin, report.radius, 4, v.max() / v[v > 0].min())
         # A unit vector near u has a slightly larger margin: the paper's bound is 2418.
         assert 2418 <= bound.value < 2500
         for update, losses in found.items():
             kind: Any = update
             losses.append(
-                SLAMPerceptron("map", kind, standardize=False).fit(*data).cumulative_loss_
+                SLAMPerceptron("map", kind, weights="printed", standardize=False)
+                .fit(*data)
+                .cumulative_loss_
             )
     # The bound is the same for every scale; so are the losses of the runs that it speaks of.
     np.testing.assert_allclose(found["paper"], found["paper"][0])

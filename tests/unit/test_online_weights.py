@@ -38,7 +38,7 @@ def test_the_slam_perceptron_multiplies_v() -> None:
     times = iter([float(c[r][0]) for r in rows])
     run = online.slam_perceptron(
         queries,
-        lambda labels: losses.ndcg_weights(labels) * next(given),
+        lambda labels: losses.group_means(losses.ndcg_weights(labels), labels) * next(given),
         lambda labels, s: next(times) * online.ndcg_loss(labels, s, None),
     )
     ranker = SLAMPerceptron()
