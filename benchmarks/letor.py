@@ -26,18 +26,19 @@ DATA_SETS = ("ohsumed", "mq2008")
 # Two grids, because a fold has some twenty validation queries: which one is searched moves the mean
 # by as much as the losses differ.
 GRIDS = {"narrow": (1.0, 0.3, 0.1, 0.03, 0.01), "wide": (1.0, 0.1, 0.01, 1e-3, 1e-4)}
-METRICS = ("letor:ndcg@5", "letor:ndcg@10", "letor:map")
+METRICS = ("letor:ndcg@5", "letor:ndcg@10", "letor:map", "ndcg@10(empty=0.0)")
 CHOICE = "letor:ndcg@10"
 
 
 def losses() -> dict[str, Any]:
     """Return the losses by name."""
-    from rankwright.losses import SLAM, XENDCG, Domination, ListNet, RankHinge
+    from rankwright.losses import SLAM, XENDCG, Domination, ListNet, RankHinge, SmoothSLAM
 
     return {
         "xendcg": XENDCG(gamma=0.5),
         "listnet": ListNet(),
         "domination": Domination(),
+        "smooth-slam": SmoothSLAM(),
         "slam": SLAM(),
         "rank_hinge": RankHinge(normalize="pairs"),
     }
@@ -56,18 +57,22 @@ def run(folder: Path) -> None:
     """Fit all losses on all data sets that are there; print and write what comes out."""
     records = []
     for name in DATA_SETS:
-        folds = sorted((folder / name).glob("Fold*"))
-        if not folds:
-            print(f"{name}: skipped, {folder / name} has no folds.")
-            continue
-        data = [_read(fold) for fold in folds]
-        for loss, grid in product(losses(), GRIDS):
-            records.append(_five_folds(name, loss, grid, data))
+        folds = read_folds(folder, name)
+        for loss, grid in product(losses(), GRIDS) if folds else ():
+            records.append(_five_folds(name, loss, grid, folds))
             print(_line(records[-1]), flush=True)
     if records:
         RESULTS.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"name": "letor", "grids": GRIDS, "results": records}, indent=1)
         (RESULTS / "letor.json").write_text(text + "\n")
+
+
+def read_folds(folder: Path, name: str) -> list[Fold]:
+    """Return the folds of a data set; none, and say so, if the folder has none."""
+    folds = sorted((folder / name).glob("Fold*"))
+    if not folds:
+        print(f"{name}: skipped, {folder / name} has no folds.")
+    return [_read(fold) for fold in folds]
 
 
 def _read(fold: Path) -> Fold:

@@ -105,7 +105,7 @@ def _numpy_slam(shape: Shape) -> Callable[[], Run]:
 
     data = shape.make()
     groups = Groups(data.indptr)
-    v = SLAM().weights(data.y, groups)
+    v = SLAM().document_weights(data.y, groups)
     rows = list(groups)
 
     def evaluate() -> tuple[Any, Any]:

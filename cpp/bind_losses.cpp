@@ -105,8 +105,8 @@ void bind_losses(nb::module_& m) {
                 require(scores.size() == layers.rows.size() && v.size() == scores.size(),
                         "scores and v must have a value for each row");
                 return evaluate(layers.indptr, n_threads, [&](double* grad) {
-                    return [&, grad](std::size_t q) {
-                        return slam(layers, q, view(scores), view(v), margin, grad);
+                    return [&, grad, best = BestBelow()](std::size_t q) mutable {
+                        return slam(layers, q, view(scores), view(v), margin, best, grad);
                     };
                 });
             },

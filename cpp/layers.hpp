@@ -55,13 +55,31 @@ struct Layers {
     }
 };
 
-// Going up the layers, the place of the best score below: a running maximum, the first of equals.
-struct BestBelow {
-    std::int64_t place = -1;
+// Going up the layers, the places of the best score below, a running maximum, and what is pushed on
+// them. Places that are tied share a push, so that the order of rows makes no difference.
+class BestBelow {
+    std::vector<std::int64_t> places_;  // in the order in which they came
+    std::vector<double> shares_;        // shares_[t] falls on each of the places 0 .. t
 
-    bool any() const { return place >= 0; }
-    void see(std::int64_t i, const double* scores) {
-        if (place < 0 || scores[i] > scores[place]) place = i;
+  public:
+    bool any() const { return !places_.empty(); }
+    std::int64_t place() const { return places_.front(); }
+    void see(std::int64_t i, const double* scores, double* pushed) {
+        if (any() && scores[i] < scores[place()]) return;
+        if (any() && scores[i] > scores[place()]) settle(pushed);
+        places_.push_back(i);
+        shares_.push_back(0);
+    }
+    void push(double amount) { shares_.back() += amount / static_cast<double>(places_.size()); }
+    // Hands out all shares and forgets the places.
+    void settle(double* pushed) {
+        double share = 0;
+        for (std::size_t t = places_.size(); t-- > 0;) {
+            share += shares_[t];
+            pushed[places_[t]] += share;
+        }
+        places_.clear();
+        shares_.clear();
     }
 };
 

@@ -3,11 +3,12 @@
 // A query's loss is 1 - metric with tied documents in the worst order. Document i is misordered if
 // a document of lower label scores at least as much; k is the best-scored one. The update is
 //   w <- w - eta X^T z,    z = sum over active i of v_i (e_k - e_i),
-// where active is: misordered, or (the paper) 1 + s_k - s_i > 0. Going up the layers, k is a
-// running maximum: O(m); the loss sorts the scores, and only if something is misordered.
+// where active is: misordered, or (the paper) 1 + s_k - s_i > 0; tied k share. Going up the layers,
+// k is a running maximum: O(m); the loss sorts the scores, and only if something is misordered.
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,7 @@ class SlamRounds {
     std::vector<ranking::Item> items_, scratch_;
     std::vector<double> labels_, ranked_;
     std::vector<std::uint8_t> tied_;
+    BestBelow best_;
 
     double metric_loss(const double* scores, std::size_t m) {
         for (std::size_t i = 0; i < m; ++i) {
@@ -86,32 +88,34 @@ class SlamRounds {
         std::fill_n(z, m, 0.0);
         SlamRound round;
         double misordered = 0;
-        BestBelow best, other;  // by scores, by comparator
+        double other =
+            -std::numeric_limits<double>::infinity();  // the best below by the comparator
         for (auto layer = layers_.first_layer[q]; layer < layers_.first_layer[q + 1]; ++layer) {
             const auto rows = layers_.rows_of(layer);
-            if (best.any()) {
+            if (best_.any()) {
                 double pushed = 0;
                 for (const auto row : rows) {
                     const auto i = row - first;
-                    const double behind = scores[best.place] - scores[i];
+                    const double behind = scores[best_.place()] - scores[i];
                     if (behind >= 0) misordered += v_[row];
                     if (misordered_only_ ? behind < 0 : 1 + behind <= 0) continue;
                     z[i] -= v_[row];
                     pushed += v_[row];
                     if (comparator) {
-                        const double slack = 1 + (comparator[other.place] - comparator[i]);
+                        const double slack = 1 + (other - comparator[i]);
                         round.comparator += v_[row] * std::max(0.0, slack);
                     }
                 }
-                z[best.place] += pushed;
+                best_.push(pushed);
             }
             for (const auto row : rows) {
                 const auto i = row - first;
                 labels_[i] = layers_.labels[layer];
-                best.see(i, scores);
-                if (comparator) other.see(i, comparator);
+                best_.see(i, scores, z);
+                if (comparator) other = std::max(other, comparator[i]);
             }
         }
+        best_.settle(z);
         // The loss is at most the sum of v over the misordered documents.
         if (misordered > 0) {
             round.loss = loss_ == SlamLoss::weights ? misordered : metric_loss(scores, m);

@@ -16,7 +16,7 @@ def make_comparison() -> Comparison:
     names = data.doc_ids.astype(object)
     names[0] = HOSTILE
     data = rw.Dataset(data.X, data.y, [f"q{q}" for q in data.qid], doc_ids=names.astype(str))
-    models = ["xendcg-linear", "slam-linear", "xendcg-trees", "best-feature", "random"]
+    models = ["xendcg-linear", "smooth-slam-linear", "xendcg-trees", "best-feature", "random"]
     sparse = Entry("sparse", rw.LinearRanker("listnet", "l1", 0.01, standardize=True), {}, "linear")
     broken = Entry("broken", rw.LinearRanker(HOSTILE))
     return compare(rotate(data, 3), [*models, sparse, broken], n_trials=2)

@@ -184,7 +184,7 @@ class Model(Protocol):
         this: Any = self
         return this.predict(self.align(dataset).X)
 
-    def weights(self) -> Floats | None:
+    def linear_weights(self) -> Floats | None:
         """Return the weight of each feature, or None unless there is one for each."""
         coef = getattr(self, "coef_", None)
         return coef if isinstance(coef, np.ndarray) and coef.ndim == 1 else None
@@ -200,7 +200,7 @@ class Model(Protocol):
 
     def contributions(self, X: Any) -> tuple[Floats, float]:
         """Return what each feature adds to each score, and the score that they start from."""
-        weights = self.weights()
+        weights = self.linear_weights()
         if weights is None:
             raise TypeError(
                 f"model must be linear or have a method contributions, but is a {kind_of(self)}."

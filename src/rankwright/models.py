@@ -35,6 +35,7 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
 _GROWING = {"n_estimators": 300, "early_stopping_rounds": 30, "num_leaves": 15}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line: model, parameters
     "xendcg-linear": ("linear", {"loss": "xendcg", "alpha": 1e-2}),
+    "smooth-slam-linear": ("linear", {"loss": "smooth-slam", "alpha": 1e-2}),
     "slam-linear": ("linear", {"loss": "slam", "alpha": 1e-2}),
     "domination-rank-l1": ("domination-rank", {"penalty": "l1", "alpha": 3e-2, "tol": 1e-3}),
     "xendcg-trees": ("boosted", {"loss": "xendcg", **_GROWING}),
@@ -47,8 +48,7 @@ NAMES = (*MODELS, *VARIANTS)
 _FOR_FILES: dict[str, Any] = {"standardize": True, "missing": "median"}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "domination-rank": {"alpha": 1e-2},
-    "slam-perceptron": {"variant": "averaged", "n_epochs": 5, "shuffle": True, "random_state": 0},
-    "pamir": {"variant": "averaged", "C": 1e-3},
+    "pamir": {"C": 1e-3},
 }
 # What model files may hold: those, and what a file of labelled queries cannot train.
 CLASSES = {kind: package for package, kind in MODELS.values()} | {
@@ -95,6 +95,22 @@ def make_model(name: str, **params: Any) -> Any:
     base, own = VARIANTS.get(name, (name, {}))
     common = {key: value for key, value in _FOR_FILES.items() if key in known}
     return kind(**common | _SETTINGS.get(base, {}) | own | params)
+
+
+def paper_params(name: str) -> dict[str, Any]:
+    """Return the parameters with which an online model is its paper's algorithm.
+
+    Examples
+    --------
+    >>> from rankwright.models import paper_params
+    >>> paper_params("widrow-hoff")["n_epochs"]
+    1
+    """
+    kind = model_class(name)
+    if not hasattr(kind, "paper_params"):
+        raise ValueError(f"only models that learn online have a paper's setting, not {name}.")
+    found: dict[str, Any] = kind.paper_params()
+    return found
 
 
 def name_and_params(estimator: Any, name: str = "") -> tuple[str, dict[str, Any]] | None:

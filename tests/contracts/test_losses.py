@@ -27,6 +27,7 @@ from rankwright.losses import (
     Loss,
     RankHinge,
     RankLogistic,
+    SmoothSLAM,
 )
 from tests.reference import losses as reference
 from tests.reference.losses import Evaluation, Floats, Terms
@@ -56,7 +57,15 @@ LOSSES: dict[str, Any] = {
     "slam-map": SLAM("map"),
     "slam-map-threshold": SLAM("map", threshold=2.0),
     "slam-map-uniform": SLAM("map-uniform"),
+    "slam-printed": SLAM(weights="printed"),
+    "slam-printed-ndcg@3": SLAM("ndcg@3", weights="printed"),
+    "slam-printed-map": SLAM("map", weights="printed"),
     "slam-own-weights": SLAM(share_of_labels),
+    "smooth-slam": SmoothSLAM(),
+    "smooth-slam-ndcg@3": SmoothSLAM("ndcg@3"),
+    "smooth-slam-map": SmoothSLAM("map", threshold=2.0),
+    "smooth-slam-printed": SmoothSLAM(weights="printed"),
+    "smooth-slam-own-weights": SmoothSLAM(share_of_labels),
     "domination": Domination(),
     "domination-margin": Domination(margin=1.5),
     "domination-negative-margin": Domination(margin=-0.5),
@@ -93,8 +102,8 @@ MEMBERS: dict[str, Any] = {**LOSSES, **DIRECTIONS}
 SECOND_ORDER = {name: loss for name, loss in MEMBERS.items() if hasattr(loss, "grad_and_hess")}
 SHIFTABLE = [name for name, loss in LOSSES.items() if getattr(loss, "eps", 0) == 0]
 BOUNDING = [name for name, loss in LOSSES.items() if loss.bound is not None]
-# The weights of documents with equal labels follow the order of the rows (S5).
-BY_ROW_ORDER = {n for n, loss in LOSSES.items() if loss.name == "slam"} - {"slam-map-uniform"}
+# The printed weights of documents with equal labels follow the order of the rows (S5).
+BY_ROW_ORDER = {n for n, loss in LOSSES.items() if getattr(loss, "weights", "") == "printed"}
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
 every_member = pytest.mark.parametrize("name", MEMBERS)
@@ -104,22 +113,28 @@ every_second_order = pytest.mark.parametrize("name", SECOND_ORDER)
 # --- twins -------------------------------------------------------------------------------------
 
 
-def slam_weights(loss: SLAM, y: Floats) -> Floats:
-    if callable(loss.metric):
-        return loss.metric(y)
-    if loss.metric == "map":
+def printed_weights(loss: Any, y: Floats) -> Floats:
+    if loss.metric in ("map", "map-uniform"):
         return reference.map_weights(y, loss.threshold)
-    if loss.metric == "map-uniform":
-        return reference.map_uniform_weights(y, loss.threshold)
     if loss.metric == "ndcg":
         return reference.ndcg_weights(y)
     return reference.ndcg_at_k_weights(y, int(loss.metric.removeprefix("ndcg@")))
 
 
+def grades_and_weights(loss: Any, y: Floats) -> tuple[Floats, Floats]:
+    if callable(loss.metric):
+        return y, loss.metric(y)
+    labels = (y >= loss.threshold).astype(float) if loss.metric.startswith("map") else y
+    v = printed_weights(loss, y)
+    return labels, v if loss.weights == "printed" else reference.group_means(v, labels)
+
+
 def slam_twin(loss: SLAM, scores: Floats, y: Floats, gamma: Floats) -> Evaluation:
-    is_map = isinstance(loss.metric, str) and loss.metric.startswith("map")
-    labels = (y >= loss.threshold).astype(float) if is_map else y
-    return reference.slam(scores, labels, slam_weights(loss, y), loss.margin)
+    return reference.slam(scores, *grades_and_weights(loss, y), loss.margin)
+
+
+def smooth_slam_twin(loss: SmoothSLAM, scores: Floats, y: Floats, gamma: Floats) -> Evaluation:
+    return reference.smooth_slam(scores, *grades_and_weights(loss, y))
 
 
 def target(loss: Any, y: Floats, gamma: Floats) -> Floats:
@@ -139,6 +154,7 @@ def softmax_twin(loss: Any, scores: Floats, y: Floats, gamma: Floats) -> Evaluat
 
 TWINS: dict[type, Callable[..., Evaluation]] = {
     SLAM: slam_twin,
+    SmoothSLAM: smooth_slam_twin,
     Domination: lambda loss, s, y, gamma: reference.domination(s, y, loss.margin, loss.layers),
     ListNet: softmax_twin,
     XENDCG: softmax_twin,
@@ -232,7 +248,8 @@ def test_says_what_it_is(name: str) -> None:
     assert loss.convex
     assert loss.smooth == (loss.name not in ("slam", "rank_hinge"))
     assert loss.bound is None or loss.bound.text
-    unbounded = name in ("slam-own-weights", "domination-negative-margin", "listnet")
+    without = ("slam-own-weights", "smooth-slam-own-weights", "domination-negative-margin")
+    unbounded = name in (*without, "listnet")
     assert (loss.bound is None) == (unbounded or callable(getattr(loss, "margin", None)))
 
 
@@ -420,7 +437,7 @@ def test_rows_may_be_permuted(name: str, grid: bool) -> None:
     loss = LOSSES[name]
     rows = permuted_rows(y, groups, name in BY_ROW_ORDER, 7)
     close(loss.per_query(scores[rows], y[rows], groups), loss.per_query(scores, y, groups))
-    if grid and not loss.smooth:
+    if grid and loss.name == "rank_hinge":
         return  # several subgradients
     grad = loss.value_and_grad(scores, y, groups)[1]
     close(loss.value_and_grad(scores[rows], y[rows], groups)[1], grad[rows])
@@ -622,6 +639,7 @@ def test_gradient_is_as_short_as_promised(name: str) -> None:
         ("xendcg-1", 0.99),
         ("listnet", 0.99),
         ("slam-ndcg@1", 0.999),
+        ("smooth-slam-ndcg@3", 0.999),
         ("rank-hinge", 0.999),
         ("rank-hinge-mean", 0.999),
         ("rank-logistic", 0.999),

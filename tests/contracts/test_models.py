@@ -76,7 +76,7 @@ def test_every_model_answers_the_protocol(name: str) -> None:
     strength = model.feature_strength()
     assert (strength is None) == (name == "random")
     assert strength is None or (strength.shape == (4,) and (strength >= 0).all())
-    weights = model.weights()
+    weights = model.linear_weights()
     assert weights is None or weights.shape == (4,)
     assert all(len(curve) > 0 for curve in model.curves().values())
     assert all(isinstance(key, str) for key in model.summary())
@@ -146,9 +146,9 @@ def test_no_private_name_of_a_model_is_used_from_another_file() -> None:
 def test_a_kernel_leaves_no_weights_of_an_earlier_fit() -> None:
     data = make_data()
     model = rw.SLAMPerceptron().fit(data.X, data.y, data.qid)
-    assert model.weights() is not None
+    assert model.linear_weights() is not None
     model.set_params(kernel="rbf").fit(data.X, data.y, data.qid)
-    assert model.weights() is None
+    assert model.linear_weights() is None
     assert model.feature_strength() is None
 
 
@@ -189,11 +189,15 @@ def test_a_plain_estimator_has_safe_answers() -> None:
     model = as_model(Plain().fit(data.X, data.y), n_features=4)
     model.check_params()
     assert model.feature_names() == [f"feature {j}" for j in (1, 2, 3, 4)]
-    assert (model.weights(), model.feature_strength(), model.loss_for(data.y)) == (None, None, None)
+    assert (model.linear_weights(), model.feature_strength(), model.loss_for(data.y)) == (
+        None,
+        None,
+        None,
+    )
     assert (model.has_path, model.reports_progress, model.takes_valid()) == (False, False, False)
     assert (model.curves(), model.summary()) == ({}, {"alpha": 1.0})
     ridge = Ridge().fit(data.X, data.y)
-    np.testing.assert_array_equal(as_model(ridge).weights(), ridge.coef_)
+    np.testing.assert_array_equal(as_model(ridge).linear_weights(), ridge.coef_)
     np.testing.assert_array_equal(as_model(ridge).feature_strength(), np.abs(ridge.coef_))
 
 

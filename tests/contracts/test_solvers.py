@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from rankwright.data import Groups
-from rankwright.losses import SLAM, XENDCG, Domination, ListNet, RankHinge, RankLogistic
+from rankwright.losses import SLAM, XENDCG, Domination, ListNet, RankHinge, RankLogistic, SmoothSLAM
 from rankwright.penalties import ElasticNet
 from rankwright.solvers import (
     SOLVERS,
@@ -59,6 +59,8 @@ LOG_SUM_EXP: dict[str, Any] = {
     "domination-margin": Domination(margin=1.5),
     "domination-separable": Domination(margin=half_label),
     "domination-by-layers": Domination(margin=MARGINS),
+    "smooth-slam": SmoothSLAM(),
+    "smooth-slam-map": SmoothSLAM("map"),
     "listnet": ListNet(),
     "xendcg": XENDCG(),
     "xendcg-half": XENDCG(gamma=0.5),
@@ -70,7 +72,7 @@ OTHER: dict[str, Any] = {"rank-logistic": RankLogistic(), "own": SquaredError()}
 KINKED: dict[str, Any] = {
     "slam": SLAM(),
     "slam-map": SLAM("map"),
-    "slam-map-uniform": SLAM("map-uniform"),
+    "slam-printed": SLAM(weights="printed"),
     "rank-hinge": RankHinge(),
 }
 LOSSES = {**LOG_SUM_EXP, **WITH_EPS, **OTHER, **KINKED}
@@ -241,10 +243,13 @@ def hinges(loss: str, data: Data) -> list[Hinge]:
         if loss == "rank-hinge":
             result += pair_hinges(X, y)
         elif loss == "slam":
+            result += slam_hinges(X, y, reference.group_means(reference.ndcg_weights(y), y))
+        elif loss == "slam-printed":
             result += slam_hinges(X, y, reference.ndcg_weights(y))
         else:
-            weights = reference.map_weights if loss == "slam-map" else reference.map_uniform_weights
-            result += slam_hinges(X, (y >= 1).astype(float), weights(y))
+            grades = (y >= 1).astype(float)
+            v = reference.group_means(reference.map_weights(y), grades)
+            result += slam_hinges(X, grades, v)
     scale = 1 / data.groups.n_queries
     return [Hinge(scale * hinge.weight, hinge.directions) for hinge in result]
 
@@ -410,7 +415,7 @@ def reordered(data: Data, rng: np.random.Generator, rows_too: bool) -> Data:
 @pytest.mark.parametrize("case", [case for case in DOUBLE if case.strong], ids=str)
 def test_the_order_of_the_data_changes_nothing(case: Case) -> None:
     # Gamma is drawn by position, weights of equal labels go by it (S5): rows must stay then.
-    rows_too = case.loss not in ("xendcg", "slam", "slam-map")
+    rows_too = case.loss not in ("xendcg", "slam-printed")
     other = reordered(problem(), np.random.default_rng(0), rows_too)
     found, again = solution(case), solve(case, other)
     if case.smooth:
@@ -484,7 +489,7 @@ SHOWN = {
     "own": "SquaredError",
     "slam": "SLAM",
     "slam-map": "SLAM(metric='map')",
-    "slam-map-uniform": "SLAM(metric='map-uniform')",
+    "slam-printed": "SLAM(weights='printed')",
     "rank-hinge": "RankHinge",
 }
 

@@ -21,6 +21,7 @@ from rankwright.losses import (
     ListNet,
     RankHinge,
     RankLogistic,
+    SmoothSLAM,
     WithConjugate,
     WithHessian,
 )
@@ -39,6 +40,9 @@ LOSSES: dict[str, Any] = {
     "domination-margin": Domination(margin=1.0),
     "slam": SLAM(),
     "slam-map": SLAM("map"),
+    "slam-printed": SLAM(weights="printed"),
+    "smooth-slam": SmoothSLAM(),
+    "smooth-slam-map": SmoothSLAM("map"),
     "rank_hinge": RankHinge(),
     "rank_hinge-share": RankHinge("pairs"),
     "rank_logistic": RankLogistic(),

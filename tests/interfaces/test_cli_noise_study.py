@@ -16,7 +16,7 @@ from rankwright.comparison import noise_study
 from rankwright.data import make_mslr_like
 from tests.interfaces.conftest import Cli
 
-MODELS = "xendcg-linear,slam-linear"
+MODELS = "xendcg-linear,smooth-slam-linear"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_it_is_the_same_as_python_and_goes_on(run: Cli, tmp_path: Path) -> None:
     facts = json.loads(out)
     rankers = {
         "one": rw.LinearRanker("xendcg", alpha=1e-2, standardize=True),
-        "two": rw.LinearRanker("slam", alpha=1e-2, standardize=True),
+        "two": rw.LinearRanker("smooth-slam", alpha=1e-2, standardize=True),
     }
     study = noise_study(rw.read("data.txt"), "labels", rankers, levels=[0, 0.5], n_trials=2)
     means = [facts["models"][name]["mean"] for name in MODELS.split(",")]

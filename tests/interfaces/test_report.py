@@ -56,7 +56,7 @@ def test_the_lists_are_the_rankings(result: Comparison) -> None:
                 shown = [found["d"][d] for d in found["o"][k]]
                 assert shown == [n[:48] for n in fold.test.doc_ids[rows][order].tolist()]
         position += fold.test.n_queries
-    assert data["guarantees"]["slam-linear"]["holds"]
+    assert data["guarantees"]["smooth-slam-linear"]["holds"]
     assert data["paths"]["sparse"][0]["n_features"] == 0
     assert "valid ndcg@10" in data["curves"]["xendcg-trees"]
 

@@ -121,7 +121,9 @@ std::string results(const Sample& sample, int n_threads) {
     keep(by_query);
     const Layers layers(y, indptr, n_threads);
     each_query_loss(indptr, n_threads, by_query.data(), [&] {
-        return [&](std::size_t q) { return slam(layers, q, scores, v, 1.0, by_row.data()); };
+        return [&, best = BestBelow()](std::size_t q) mutable {
+            return slam(layers, q, scores, v, 1.0, best, by_row.data());
+        };
     });
     keep(by_query);
     keep(by_row);

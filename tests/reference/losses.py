@@ -103,11 +103,11 @@ def map_weights(y: Values, threshold: float = 1.0) -> Floats:
     return v
 
 
-def map_uniform_weights(y: Values, threshold: float = 1.0) -> Floats:
-    """Return the mean of `map_weights` on each relevant document."""
-    total = math.fsum(map_weights(y, threshold))
-    r = sum(1 for label in y if label >= threshold)
-    return np.array([total / r if label >= threshold else 0.0 for label in y], dtype=np.float64)
+def group_means(v: Values, y: Values) -> Floats:
+    """Return, for each document, the mean of the weights of those with its label (S14)."""
+    rows = range(len(y))
+    groups = [[float(v[j]) for j in rows if y[j] == y[i]] for i in rows]
+    return np.array([math.fsum(group) / len(group) for group in groups], dtype=np.float64)
 
 
 # --- hinges ------------------------------------------------------------------------------------
@@ -116,8 +116,7 @@ def map_uniform_weights(y: Values, threshold: float = 1.0) -> Floats:
 def slam(scores: Values, y: Values, v: Values, margin: float = 1.0) -> Evaluation:
     """``sum_i v_i max(0, max_{j : y_j < y_i} (margin + s_j - s_i))`` and a subgradient.
 
-    Of several best-scored documents below i, the one with the lowest label, then the first row, is
-    pushed down.
+    Several best-scored documents below i share what pushes them down.
     """
     m = len(y)
     terms: list[float] = []
@@ -126,12 +125,14 @@ def slam(scores: Values, y: Values, v: Values, margin: float = 1.0) -> Evaluatio
         below = [j for j in range(m) if y[j] < y[i]]
         if not below:
             continue
-        k = min(below, key=lambda j: (-scores[j], y[j], j))
-        slack = margin + (float(scores[k]) - float(scores[i]))
+        best = max(float(scores[j]) for j in below)
+        tied = [j for j in below if scores[j] == best]
+        slack = margin + (best - float(scores[i]))
         if slack > 0:
             terms.append(float(v[i]) * slack)
             grad[i].append(-float(v[i]))
-            grad[k].append(float(v[i]))
+            for k in tied:
+                grad[k].append(float(v[i]) / len(tied))
     return math.fsum(terms), _floats([math.fsum(parts) for parts in grad])
 
 
@@ -219,6 +220,24 @@ def domination(
         for j in below:
             grad[j] += odds[j] / total
             grad[i] -= odds[j] / total
+    return float(value), _floats(grad)
+
+
+@_in_decimals
+def smooth_slam(scores: Values, y: Values, v: Values) -> Evaluation:
+    """``(1/log 2) sum_i v_i log(1 + sum_{j : y_j < y_i} e^{s_j - s_i})`` and its gradient."""
+    s, a, m = _decimals(scores), _decimals(v), len(y)
+    two = Decimal(2).ln()
+    grad = [Decimal(0)] * m
+    value = Decimal(0)
+    for i in range(m):
+        odds = {j: (s[j] - s[i]).exp() for j in range(m) if y[j] < y[i]}
+        total = 1 + sum(odds.values(), Decimal(0))
+        value += a[i] * total.ln() / two
+        for j, odd in odds.items():
+            push = a[i] * odd / total / two
+            grad[j] += push
+            grad[i] -= push
     return float(value), _floats(grad)
 
 

@@ -75,10 +75,11 @@ def slam_perceptron(
             below = [j for j in range(len(y)) if y[j] < y[i]]
             if not below:
                 continue
-            # Of equal scores the lowest label, then the first document: any is a subgradient.
-            k = max(below, key=lambda j: (s[j], -y[j], -j))
-            if s[k] >= s[i] if update == "misordered" else 1 + s[k] - s[i] > 0:
-                step -= v[i] * (X[k] - X[i])
+            # Of equal scores the mean: any mixture is a subgradient, and no row comes first.
+            best = max(s[j] for j in below)
+            k = np.mean([X[j] for j in below if s[j] == best], axis=0)
+            if best >= s[i] if update == "misordered" else 1 + best - s[i] > 0:
+                step -= v[i] * (k - X[i])
                 if u is not None:
                     t = X @ u
                     charged += v[i] * max(0.0, max(1 + t[j] - t[i] for j in below))

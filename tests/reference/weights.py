@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.losses import map_weights, ndcg_weights
+from tests.reference.losses import group_means, map_weights, ndcg_weights
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # Scores, labels and weights of the documents of a query.
@@ -69,6 +69,27 @@ def slam(weights: Callable[[Floats], Floats], *, grades: bool = True) -> Weighte
     return value
 
 
+def smooth_slam(weights: Callable[[Floats], Floats], *, grades: bool = True) -> WeightedLoss:
+    """Return ``(1/log 2) sum_i a_i v_i log(1 + sum_{y_j < y_i} e^{s_j - s_i})``."""
+    plain = domination()
+
+    def value(s: Floats, y: Floats, a: Floats) -> float:
+        graded = y if grades else (y >= 1).astype(np.float64)
+        return plain(s, graded, a * weights(y) / math.log(2))
+
+    return value
+
+
+def shared_ndcg_weights(y: Floats) -> Floats:
+    """Return NDCG's weights, their mean within equal labels (S14)."""
+    return group_means(ndcg_weights(y), y)
+
+
+def shared_map_weights(y: Floats) -> Floats:
+    """Return MAP's weights, their mean over the relevant documents."""
+    return group_means(map_weights(y), (y >= 1).astype(np.float64))
+
+
 def pairs(cost: Callable[[float], float], *, share: bool = False) -> WeightedLoss:
     """Return ``sum_{y_i > y_j} a_i cost(s_j - s_i)``, perhaps over the number of pairs."""
 
@@ -95,8 +116,11 @@ WEIGHTED: dict[str, WeightedLoss] = {
     "xendcg": xendcg(0.5),
     "domination": domination(),
     "domination-margin": domination(1.0),
-    "slam": slam(ndcg_weights),
-    "slam-map": slam(map_weights, grades=False),
+    "slam": slam(shared_ndcg_weights),
+    "slam-map": slam(shared_map_weights, grades=False),
+    "slam-printed": slam(ndcg_weights),
+    "smooth-slam": smooth_slam(shared_ndcg_weights),
+    "smooth-slam-map": smooth_slam(shared_map_weights, grades=False),
     "rank_hinge": pairs(hinge),
     "rank_hinge-share": pairs(hinge, share=True),
     "rank_logistic": pairs(logistic),

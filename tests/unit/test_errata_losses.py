@@ -48,7 +48,7 @@ def smallest_slack(y: Floats, v: Floats, metric: AP | NDCG) -> float:
 
 def test_s2_map_weights_do_not_dominate() -> None:
     y, ap = np.array([1.0, 1.0, 0.0]), AP(ties="worst", empty=1.0)
-    v_map = SLAM("map").weights(y, Groups.one_query(3))
+    v_map = SLAM("map", weights="printed").document_weights(y, Groups.one_query(3))
     v_other = np.array([5 / 24, 5 / 24, 0.0])
     np.testing.assert_allclose(v_map, [1 / 4, 1 / 6, 0])
     # Both bound 1 - AP. Equation 8 says that v_map <= v_other; it is not.
@@ -59,7 +59,7 @@ def test_s2_map_weights_do_not_dominate() -> None:
     assert v_other.sum() == pytest.approx(v_map.sum())
     assert smallest_slack(y, 0.99 * v_map, ap) < -1e-3
     assert smallest_slack(y, 0.99 * v_other, ap) < -1e-3
-    np.testing.assert_allclose(SLAM("map-uniform").weights(y, Groups.one_query(3)), v_other)
+    np.testing.assert_allclose(SLAM("map").document_weights(y, Groups.one_query(3)), v_other)
 
 
 @pytest.mark.parametrize("m", [2, 3, 4, 5])
@@ -68,7 +68,7 @@ def test_s2_uniform_weights_are_valid(m: int) -> None:
     for r in range(1, m + 1):
         y = np.repeat([1.0, 0.0], [r, m - r])
         one = Groups.one_query(m)
-        v, v_map = (SLAM(name).weights(y, one) for name in ("map-uniform", "map"))
+        v, v_map = (SLAM("map", weights=of).document_weights(y, one) for of in ("group", "printed"))
         assert smallest_slack(y, v, ap) >= -1e-9
         assert v.sum() == pytest.approx(v_map.sum())
         assert v.max() <= v_map.max() + 1e-15
@@ -95,7 +95,7 @@ def test_s3_standard_ndcg_at_k_is_bounded(k: int) -> None:
         labels = np.array(y)
         if (np.diff(labels) > 0).any():
             continue  # one order of the rows is enough
-        v = SLAM(f"ndcg@{k}").weights(labels, Groups.one_query(4))
+        v = SLAM(f"ndcg@{k}", weights="printed").document_weights(labels, Groups.one_query(4))
         assert smallest_slack(labels, v, metric) >= -1e-9
 
 
@@ -135,7 +135,8 @@ def test_s5_every_assignment_of_weights_within_a_label_is_valid(y: tuple[float, 
     if labels.max() == 1:
         cases.append(("map", AP(ties="worst", empty=1.0)))
     for name, metric in cases:
-        for v in assignments(labels, SLAM(name).weights(labels, one)):
+        v_printed = SLAM(name, weights="printed").document_weights(labels, one)
+        for v in assignments(labels, v_printed):
             assert smallest_slack(labels, v, metric) >= -1e-9
 
 

@@ -58,7 +58,7 @@ def test_s10_the_last_term_of_corollary_7_grows_faster_than_k() -> None:
     for k in (2, 8, 64, 512):
         y = np.r_[np.ones(k), 0.0]
         loss, groups = SLAM(f"ndcg@{k}", **_printed()), Groups.one_query(k + 1)
-        facts = SLAMFacts.of(loss.weights(y, groups), groups, k)
+        facts = SLAMFacts.of(loss.document_weights(y, groups), groups, k)
         assert facts.v_max == pytest.approx(np.log2(1 + k))  # D(1)/D(k)
         terms.append(theory.slam_corollary7(1.0, 1.0, k, facts.v_max).value / k)
     assert terms == sorted(terms)

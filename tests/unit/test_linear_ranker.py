@@ -238,8 +238,8 @@ def test_convergence_warning() -> None:
         (
             {"loss": "hinge"},
             ValueError,
-            "loss must be one of xendcg, listnet, domination, slam, slam-map, rank_hinge, "
-            "rank_logistic, but is 'hinge'.",
+            "loss must be one of xendcg, listnet, domination, slam, slam-map, smooth-slam, "
+            "smooth-slam-map, rank_hinge, rank_logistic, but is 'hinge'.",
         ),
         ({"loss": 3}, TypeError, "loss must be a name or have value_and_grad, but is 3."),
         (

@@ -72,20 +72,25 @@ def test_slam_margin() -> None:
 def test_slam_ndcg_subtracts_the_lowest_gain() -> None:
     z = 7 + 3 * D2 + 1 * D3  # labels 3, 2, 1
     v = [(7 - 1) * (1 - D3) / z, (3 - 1) * (D2 - D3) / z, 0]
-    np.testing.assert_allclose(SLAM().weights(np.array([3.0, 2, 1]), Groups.one_query(3)), v)
+    np.testing.assert_allclose(
+        SLAM().document_weights(np.array([3.0, 2, 1]), Groups.one_query(3)), v
+    )
 
 
 def test_slam_map() -> None:
     # Two of three relevant: (1/2)(1/2) and (1/2)(1/3).
-    check(SLAM("map"), [0.0, 0.0, 0.0], [1, 1, 0], 1 / 4 + 1 / 6, [-1 / 4, -1 / 6, 5 / 12])
-    uniform = SLAM("map-uniform")
-    check(uniform, [0.0, 0.0, 0.0], [1, 1, 0], 5 / 12, [-5 / 24, -5 / 24, 5 / 12])
+    printed = SLAM("map", weights="printed")
+    check(printed, [0.0, 0.0, 0.0], [1, 1, 0], 1 / 4 + 1 / 6, [-1 / 4, -1 / 6, 5 / 12])
+    for shared in (SLAM("map"), SLAM("map-uniform")):
+        check(shared, [0.0, 0.0, 0.0], [1, 1, 0], 5 / 12, [-5 / 24, -5 / 24, 5 / 12])
 
 
 def test_slam_map_knows_two_grades() -> None:
     # Labels 2 and 1 are both relevant: their order costs nothing.
     check(SLAM("map"), [5.0, 9.0, 0.0], [2, 1, 0], 0.0, [0, 0, 0])
-    check(SLAM("map"), [0.0, 9.0, 1.0], [2, 1, 0], 2 * 1 / 4, [-1 / 4, 0, 1 / 4])
+    check(SLAM("map"), [0.0, 9.0, 1.0], [2, 1, 0], 2 * 5 / 24, [-5 / 24, 0, 5 / 24])
+    printed = SLAM("map", weights="printed")
+    check(printed, [0.0, 9.0, 1.0], [2, 1, 0], 2 * 1 / 4, [-1 / 4, 0, 1 / 4])
     # With another threshold only label 2 is relevant: v = (1/1)(2/3).
     strict = SLAM("map", threshold=2.0)
     check(strict, [5.0, 9.0, 0.0], [2, 1, 0], 5 * 2 / 3, [-2 / 3, 2 / 3, 0])
@@ -95,8 +100,15 @@ def test_slam_map_knows_two_grades() -> None:
 def test_slam_at_k() -> None:
     z = 3 + 1 * D2
     v = [3 / z, D2 / z]
-    check(SLAM("ndcg@2"), [0.0] * 4, [2, 1, 1, 0], 1.0, [-v[0], -v[1], 0, 1.0])
-    check(SLAM("ndcg@1"), [0.0] * 4, [2, 1, 1, 0], 1.0, [-1, 0, 0, 1])
+    printed = SLAM("ndcg@2", weights="printed")
+    check(printed, [-1.0, -1.0, -1.0, 0.0], [2, 1, 1, 0], 2.0, [-v[0], -v[1], 0, 1.0])
+    # The cutoff falls between two documents of label 1: they share what is inside.
+    half = v[1] / 2
+    check(SLAM("ndcg@2"), [-1.0, -1.0, -1.0, 0.0], [2, 1, 1, 0], 2.0, [-v[0], -half, -half, 1.0])
+    # All tied: each pushes all that are below it.
+    push = [-v[0], v[0] / 3 - half, v[0] / 3 - half, v[0] / 3 + v[1]]
+    check(SLAM("ndcg@2"), [0.0] * 4, [2, 1, 1, 0], 1.0, push)
+    check(SLAM("ndcg@1"), [0.0] * 4, [2, 1, 1, 0], 1.0, [-1, 1 / 3, 1 / 3, 1 / 3])
     check(SLAM("ndcg@9"), [0.0, 0.0], [1, 0], 1.0, [-1, 1])
 
 

@@ -237,7 +237,7 @@ def test_every_model_refuses_them(name: str, kind: Any) -> None:
     ):  # fmt: skip
         # Contributions are those of the weights, unless a class knows better.
         plain = getattr(make, method, None) is Model.contributions
-        if hasattr(model, method) and not (plain and model.weights() is None):
+        if hasattr(model, method) and not (plain and model.linear_weights() is None):
             used += 1
             with pytest.raises(ValueError, match=r"^X has 5 columns"):
                 list(getattr(model, method)(X))

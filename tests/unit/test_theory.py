@@ -394,5 +394,5 @@ def test_the_text_says_when_the_theorem_adds_nothing() -> None:
 def test_theorem_8_as_json() -> None:
     facts = theory.generalization("slam", 1.0, 200, 1.0, 0.5).to_dict()
     assert json.loads(json.dumps(facts)) == facts
-    assert facts["loss"] == "SLAM(metric='ndcg', margin=1.0, threshold=1.0)"
+    assert facts["loss"] == "SLAM(metric='ndcg', margin=1.0, threshold=1.0, weights='group')"
     assert facts["excess_at_alpha"] == facts["penalty_term"] + facts["sample_term"]

@@ -44,7 +44,7 @@ def test_s12_proposition_4_over_thousands_of_queries(name: str, metric: Metric) 
         if not metric.per_query(y, scores, groups)[0] < 1:  # NaN: nothing to order
             continue
         value, grad = loss.value_and_grad(scores, y)
-        facts = SLAMFacts.of(loss.weights(y, groups), groups, loss.cutoff)
+        facts = SLAMFacts.of(loss.document_weights(y, groups), groups, loss.cutoff)
         bound = theory.slam_proposition4(value, theory.radius(X), facts.max_docs, facts.v_max)
         worst = max(worst, float(np.sum((X.T @ grad) ** 2)) / bound.value)
         n_wrong += 1

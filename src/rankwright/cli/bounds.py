@@ -42,7 +42,7 @@ def bounds(
     ranker = load(model)
     dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs)
     loss = ranker.loss_for(dataset.y)
-    if loss is None or ranker.weights() is None:
+    if loss is None or ranker.linear_weights() is None:
         raise DataError(
             f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
         )

@@ -85,7 +85,7 @@ _SEARCHED: dict[str, Space] = {
 }
 _LINEUP = (
     "domination-rank-l1",
-    "slam-linear",
+    "smooth-slam-linear",
     "xendcg-linear",
     "slam-perceptron",
     "pamir",

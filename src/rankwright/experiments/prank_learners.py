@@ -21,17 +21,17 @@ Runs = dict[str, list[float]]  # by learner, of each repeat
 
 def perceptrons(classes: list[int], variant: Any = "last") -> dict[str, Any]:
     """Return PRank and the two multiclass perceptrons, as in the paper."""
-    given: Any = {"classes": classes, "standardize": False, "variant": variant}
+    given: Any = {"classes": classes, "variant": variant}
     return {
-        "PRank": PRank(**given),
-        "multiclass perceptron, uniform": MulticlassPerceptron("uniform", **given),
-        "multiclass perceptron, max": MulticlassPerceptron("max", **given),
+        "PRank": PRank.paper(**given),
+        "multiclass perceptron, uniform": MulticlassPerceptron.paper(**given),
+        "multiclass perceptron, max": MulticlassPerceptron.paper(update="max", **given),
     }
 
 
 def widrow_hoff(rate: float, classes: list[int], variant: Any = "last") -> Any:
     """Return Widrow-Hoff with a fixed rate."""
-    return WidrowHoff(rate, classes=classes, standardize=False, variant=variant)
+    return WidrowHoff.paper(eta=rate, classes=classes, variant=variant)
 
 
 def average_losses(learner: Any, X: Any, y: Floats, at: list[int]) -> list[float]:

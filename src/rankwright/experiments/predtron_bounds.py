@@ -119,9 +119,7 @@ def _runs(case: Case, mode: str, lengths: list[int]) -> list[tuple[float, float]
     found = []
     for n in lengths:
         X, y, qid, u = labelled_stream(case.stream, n, case.n_features)
-        learner = case.learner(mode=mode, standardize=False, **case.parameters)
-        if "fit_intercept" in learner.get_params():
-            learner.set_params(fit_intercept=False)
+        learner = case.learner.paper(mode=mode, **case.parameters)
         more = () if qid is None else (qid,)
         guarantee = learner.bound(u, X, y, *more)
         found.append((float(guarantee.terms["loss"]), float(guarantee.value)))
@@ -171,12 +169,11 @@ def _printed_corollary(number: int, n: int) -> Row:
     if number < 7:
         groups = Groups(np.arange(0, n * m + 1, m))
         data: tuple[Any, ...] = (X.reshape(-1, p), labels.ravel(), groups.query_of_rows())
-        learner: Any = PredtronRanker(mode="augmented", norm=norm, standardize=False)
+        learner: Any = PredtronRanker.paper(norm=norm)
         radius = link_radius(data[0], norm, groups)
     else:
         data, radius = (X, labels), link_radius(X, norm)
-        learner = PredtronLabelRanker(mode="augmented", norm=norm, standardize=False)
-        learner.set_params(fit_intercept=False)
+        learner = PredtronLabelRanker.paper(norm=norm)
     loss = float(learner.fit(*data).cumulative_loss_)
     bound = predtron_corollary(number, margin, radius, m - 1, m, p).value
     what = f"{'queries' if number < 7 else 'labels'}, {norm}: cumulative loss of Algorithm 1"
@@ -187,7 +184,7 @@ def _printed_corollary(number: int, n: int) -> Row:
 def _printed_costs() -> Row:
     """P4: Corollary 2 as printed, with two orthogonal points of one class that cost 10 each."""
     problem, X = Binary((10.0, 10.0)), np.eye(2)
-    loss = float(Predtron(problem, "augmented").fit(X, [1, 1]).cumulative_loss_)
+    loss = float(Predtron.paper(problem=problem).fit(X, [1, 1]).cumulative_loss_)
     U = np.full((1, 2), np.sqrt(0.5))
     margin = predtron_margins(problem, X @ U.T, [1, 1]).strict
     printed = 4 * 10**2 / (10**2 * margin**2)

@@ -81,7 +81,7 @@ def query_losses(
         w = rng.normal(size=N_FEATURES)
         w /= np.linalg.norm(w)
         train, test = (sample_queries(rng, w, k, m, centres, spread) for k in (n, N_TEST))
-        ranker = PredtronRanker("ndcg", name, standardize=False, **LEARNERS[learner])
+        ranker = PredtronRanker.paper(representation=name, **LEARNERS[learner])
         found.append(_loss(ranker, train, test))
     return found
 
@@ -96,7 +96,7 @@ def _norm_losses(name: str, n: int, p: int, learner: str, repeats: int) -> list[
         w /= np.linalg.norm(w)
         train, test = (_labelled(rng.uniform(-1, 1, (k, 10, p)), w, 10) for k in (n, N_TEST))
         more: dict[str, Any] = {"norm": name, **LEARNERS[learner]}
-        found.append(_loss(PredtronRanker("ndcg", standardize=False, **more), train, test))
+        found.append(_loss(PredtronRanker.paper(**more), train, test))
     return found
 
 

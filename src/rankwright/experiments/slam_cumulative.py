@@ -26,7 +26,13 @@ def run(context: Context) -> Findings:
     for noisy in (False, True):
         curves: dict[str, Curve] = {}
         for update in UPDATES:
-            key = {"what": "slam-rounds", "update": update, "noisy": noisy, "rounds": rounds}
+            key = {
+                "what": "slam-rounds",
+                "weights": "printed",
+                "update": update,
+                "noisy": noisy,
+                "rounds": rounds,
+            }
             run = context.once(key, _losses_and_bounds, update, 10, rounds, noisy)
             curves[f"loss, {update}"] = Curve.of(run["rounds"], run["loss"])
             curves[f"bound, {update}"] = Curve.of(run["rounds"], run["bound"])
@@ -36,7 +42,13 @@ def run(context: Context) -> Findings:
     by_size: dict[str, dict[str, list[float]]] = {}
     for m in context.each("documents of a query", sizes):
         for update in UPDATES:
-            key = {"what": "slam-sizes", "update": update, "m": m, "rounds": rounds}
+            key = {
+                "what": "slam-sizes",
+                "weights": "printed",
+                "update": update,
+                "m": m,
+                "rounds": rounds,
+            }
             run = context.once(key, _losses_and_bounds, update, m, rounds, False)
             for what in ("loss", "bound"):
                 by_size.setdefault(f"{what}, {update}", {"y": []})["y"].append(run[what][-1])
@@ -62,12 +74,13 @@ def _losses_and_bounds(update: Update, m: int, rounds: int, noisy: bool) -> dict
     """Return the cumulative loss and the bound at some rounds."""
     X, y, u = _random_queries(m, rounds, noisy)
     groups = Groups(np.arange(0, len(y) + 1, m))
-    compared = SLAM("ndcg").per_query(X @ u, y, groups)
-    facts = SLAMFacts.of(SLAM("ndcg").weights(y, groups), groups)
+    loss = SLAM("ndcg", weights="printed")  # as in the paper
+    compared = loss.per_query(X @ u, y, groups)
+    facts = SLAMFacts.of(loss.document_weights(y, groups), groups)
     radius = float(np.sqrt((X**2).sum(axis=1).max()))
     length = float(np.linalg.norm(u))
-    learner = SLAMPerceptron(
-        "ndcg", update, radius=radius, max_docs=facts.max_docs, v_max=facts.v_max
+    learner = SLAMPerceptron.paper(
+        update=update, radius=radius, max_docs=facts.max_docs, v_max=facts.v_max
     )
     at = np.unique(np.geomspace(1, rounds, 40).astype(int)) - 1
     losses, bounds, begin = [], [], 0

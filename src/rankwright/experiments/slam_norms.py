@@ -77,7 +77,7 @@ def _largest_ratio(name: str, metric: Metric, draws: int) -> float:
         if not metric.per_query(y, scores, groups)[0] < 1:  # NaN: nothing to order
             continue
         value, grad = loss.value_and_grad(scores, y)
-        facts = SLAMFacts.of(loss.weights(y, groups), groups, loss.cutoff)
+        facts = SLAMFacts.of(loss.document_weights(y, groups), groups, loss.cutoff)
         bound = slam_proposition4(value, radius(X), facts.max_docs, facts.v_max)
         worst = max(worst, float(np.sum((X.T @ grad) ** 2)) / bound.value)
     return worst

@@ -27,7 +27,13 @@ def run(context: Context) -> Findings:
     for update in context.each("one query, repeated", UPDATES):
         losses[update] = [
             context.once(
-                {"what": "slam-scale", "update": update, "scale": scale, "rounds": rounds},
+                {
+                    "what": "slam-scale",
+                    "weights": "printed",
+                    "update": update,
+                    "scale": scale,
+                    "rounds": rounds,
+                },
                 _cumulative,
                 update,
                 scale,
@@ -54,7 +60,7 @@ def run(context: Context) -> Findings:
 def _cumulative(update: Update, scale: float, rounds: int) -> float:
     X = np.tile(scale * QUERY, (rounds, 1))
     qid = np.repeat(np.arange(rounds), len(QUERY))
-    learner = SLAMPerceptron("map", update, standardize=False)
+    learner = SLAMPerceptron.paper(metric="map", update=update)
     return float(learner.fit(X, np.tile(LABELS, rounds), qid).cumulative_loss_)
 
 

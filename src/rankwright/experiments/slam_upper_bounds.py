@@ -12,14 +12,19 @@ from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Findings, Row, holds
 from rankwright.losses import SLAM
+from rankwright.losses.metric_weights import Sharing
 from rankwright.metrics import AP, NDCG, Metric
 
 SCALES = (1e-6, 1.0, 1e3)  # gaps far below, at and far above the margin
+SHARING: tuple[Sharing, ...] = ("printed", "group")
 STATEMENTS: list[tuple[str, SLAM, Metric]] = [
-    ("Theorem 2", SLAM("map"), AP(ties="worst")),
-    ("Theorem 2", SLAM("map-uniform"), AP(ties="worst")),
-    ("Theorem 3", SLAM("ndcg"), NDCG(ties="worst")),
-    ("Corollary 7", SLAM("ndcg@2"), NDCG(k=2, ties="worst")),
+    (f"{source}{', S14' if weights == 'group' else ''}", SLAM(name, weights=weights), metric)
+    for weights in SHARING
+    for source, name, metric in (
+        ("Theorem 2", "map", AP(ties="worst")),
+        ("Theorem 3", "ndcg", NDCG(ties="worst")),
+        ("Corollary 7", "ndcg@2", NDCG(k=2, ties="worst")),
+    )
 ]
 
 

@@ -74,7 +74,7 @@ def formula(model: Any, *, digits: int = 6) -> str:
 
 def _weights(model: Any) -> Floats:
     check_is_fitted(model)
-    coef = as_model(model).weights()
+    coef = as_model(model).linear_weights()
     if coef is None:
         raise TypeError(
             f"a formula needs one weight for each feature, which {type(model).__name__} has not."

@@ -25,8 +25,9 @@ class LinearRanker(LinearModel):
     Parameters
     ----------
     loss : str or Loss, default "xendcg"
-        :math:`L`: ``"xendcg"``, ``"listnet"``, ``"domination"``, ``"slam"``, ``"slam-map"``,
-        ``"rank_hinge"``, ``"rank_logistic"``, or a loss of :mod:`rankwright.losses` or your own.
+        :math:`L`: ``"xendcg"``, ``"listnet"``, ``"domination"``, ``"smooth-slam"``,
+        ``"smooth-slam-map"``, ``"slam"``, ``"slam-map"``, ``"rank_hinge"``, ``"rank_logistic"``, or
+        a loss of :mod:`rankwright.losses` or your own.
     penalty : {"l2", "l1", "elasticnet", None}, default "l2"
         ``"l1"`` is :math:`\lambda = 1`, ``"l2"`` is 0.
     alpha : float, default 1e-3

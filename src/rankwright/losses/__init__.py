@@ -9,6 +9,7 @@ from rankwright.losses.names import LOSSES, from_name
 from rankwright.losses.pairs import RankHinge, RankLogistic
 from rankwright.losses.prepared import Prepared, WithConjugate, WithDescent, WithHessian
 from rankwright.losses.slam import SLAM
+from rankwright.losses.smooth_slam import SmoothSLAM
 from rankwright.losses.softmax import XENDCG, ListNet
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Prepared",
     "RankHinge",
     "RankLogistic",
+    "SmoothSLAM",
     "WithConjugate",
     "WithDescent",
     "WithHessian",

@@ -9,6 +9,7 @@ from rankwright.losses.loss import Loss
 from rankwright.losses.own import WithValue
 from rankwright.losses.pairs import RankHinge, RankLogistic
 from rankwright.losses.slam import SLAM
+from rankwright.losses.smooth_slam import SmoothSLAM
 from rankwright.losses.softmax import XENDCG, ListNet
 from rankwright.suggestions import meant
 
@@ -18,6 +19,8 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "domination": Domination,
     "slam": SLAM,
     "slam-map": lambda: SLAM("map"),
+    "smooth-slam": SmoothSLAM,
+    "smooth-slam-map": lambda: SmoothSLAM("map"),
     "rank_hinge": RankHinge,
     "rank_logistic": RankLogistic,
 }
@@ -26,8 +29,8 @@ LOSSES: dict[str, Callable[[], Loss]] = {
 def from_name(loss: str | Loss) -> Loss:
     """Return the loss of a name; a loss is returned as it is.
 
-    >>> from_name("slam-map")
-    SLAM(metric='map', margin=1.0, threshold=1.0)
+    >>> from_name("smooth-slam-map")
+    SmoothSLAM(metric='map', threshold=1.0, weights='group')
     """
     if not isinstance(loss, str):
         if not isinstance(loss, WithValue):

@@ -24,7 +24,7 @@ class KernelForm(KernelParameters, Standardized):
     which each joined.
     """
 
-    variant: Variant
+    variant_: Variant
     support_: Any
     dual_coef_: Floats
     born_: Ints
@@ -84,7 +84,7 @@ class KernelForm(KernelParameters, Standardized):
 
         The mean of the sums over the rounds has each document as long as it was part of them.
         """
-        if self.variant == "averaged":
+        if self.variant_ == "averaged":
             return np.asarray((n_rounds + 1 - self.born_) / max(n_rounds, 1))
         return np.ones(len(self.born_))
 

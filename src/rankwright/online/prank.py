@@ -49,10 +49,11 @@ class PRank(OrdinalLearner):
 
     Parameters
     ----------
-    variant : {"last", "averaged", "voted"}, default "last"
+    variant : {"last", "averaged", "voted"}, optional
         What predicts: the last weights and thresholds, their mean over the rounds, or the median of
         the labels that all of them predict, each weighted with the rounds that it survived. Votes
-        keep every document that led to an update.
+        keep every document that led to an update. By default a learner that begins with ``fit`` is
+        averaged, and one that begins with ``partial_fit`` has the last.
     @ordinal
 
     Attributes
@@ -75,11 +76,11 @@ class PRank(OrdinalLearner):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((500, 2))
     >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
-    >>> PRank(variant="averaged", n_epochs=5).fit(X, y).score(X, y) > -0.1
+    >>> PRank().fit(X, y).score(X, y) > -0.1
     True
     """
 
-    variant: Variant = "last"
+    variant: Variant | None = None
     _: KW_ONLY
     classes: ArrayLike | None = None
 
@@ -95,10 +96,10 @@ class PRank(OrdinalLearner):
 
     @property
     def _keeps_support(self) -> bool:
-        return self.kernel is not None or self.variant == "voted"
+        return self.kernel is not None or self.variant_ == "voted"
 
     def _predict_ranks(self, X: Matrix) -> Ints:
-        if self.variant == "voted":
+        if self.variant_ == "voted":
             return self._voted_ranks(X)
         scores = self._scores(X)
         return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
@@ -160,7 +161,7 @@ class PRank(OrdinalLearner):
             n_updates = _kernels.prank(
                 native_rows(task.X), task.ranks, order, iterate, losses, taus
             )
-        if self.variant == "voted":
+        if self.variant_ == "voted":
             wrong = np.flatnonzero(losses)
             points = self._kernel().points(task.X, order[wrong], None)
             self._remember(points, taus[wrong].astype(np.float64), self.n_rounds_ + 1 + wrong)

@@ -15,6 +15,7 @@ from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.inputs import RankingData, check_features
+from rankwright.losses.metric_weights import Sharing
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
 from rankwright.online.base import Ledger, Rounds, check_step
@@ -47,8 +48,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         z = \sum_{i \text{ active}} v_i (e_{k(i)} - e_i)
 
     where :math:`v` are the weights of :class:`~rankwright.losses.SLAM`, :math:`k(i)` is the
-    best-scored document with a lower label than i, and a query is ranked wrongly if its metric with
-    tied documents in the worst order is below 1. ``update`` says which documents are active:
+    best-scored document with a lower label than i (if several are tied, :math:`e_{k(i)}` is their
+    mean), and a query is ranked wrongly if its metric with tied documents in the worst order is
+    below 1. ``update`` says which documents are active:
 
     - ``"misordered"``: those with :math:`s_k \ge s_i`. The run does not depend on the scale of the
       features, :math:`\eta = 1`, and if a unit vector orders all pairs with margin
@@ -57,7 +59,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
       query's weights;
     - ``"paper"``: those with :math:`1 + s_k - s_i > 0`, and
       :math:`\eta = 1/(4 m R_X^2 v_{\max})`, as Theorem 5 needs it; m is the most documents of a
-      query (or the metric's cutoff), :math:`v_{\max}` the largest ratio of two weights of a query;
+      query, :math:`v_{\max}` the largest ratio of two weights of a query. For ``"ndcg@K"`` m is K
+      (Corollary 7), or the most documents with a weight if groups of equal labels share theirs
+      beyond K;
     - ``"printed"``: the same with :math:`\eta = 1`, as Algorithm 1 is printed. The theorem does
       not hold for it (S1).
 
@@ -67,7 +71,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
 
     Parameters
     ----------
-    metric : {"ndcg", "map", "map-uniform", "ndcg@K"} or callable, default "ndcg"
+    metric : {"ndcg", "map", "ndcg@K"} or callable, default "ndcg"
         As for :class:`~rankwright.losses.SLAM`. With weights of your own, a round's loss is the sum
         of the weights of the misordered documents.
     update : {"misordered", "paper", "printed"}, default "misordered"
@@ -77,6 +81,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         :math:`\eta`; by default what ``update`` says.
     threshold : float, default 1.0
         For MAP, relevant from this label on.
+    weights : {"group", "printed"}, default "group"
+        As for :class:`~rankwright.losses.SLAM`: with ``"group"`` the order of a query's rows makes
+        no difference.
     radius, max_docs, v_max : float, optional
         :math:`R_X`, m and :math:`v_{\max}` of ``update="paper"``. ``fit`` measures them;
         ``partial_fit`` cannot, and needs them or ``eta``.
@@ -105,8 +112,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> ranker = SLAMPerceptron(variant="averaged", n_epochs=5)
-    >>> ranker = ranker.fit(train.X, train.y, train.qid)
+    >>> ranker = SLAMPerceptron().fit(train.X, train.y, train.qid)
     >>> ranker.score(test.X, test.y, test.qid) > 0.7
     True
     """
@@ -115,9 +121,11 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     update: Update = "misordered"
     _: KW_ONLY
     takes_weights: ClassVar[bool] = True
-    variant: Variant = "last"
+    PAPER: ClassVar[dict[str, Any]] = {"update": "paper", "weights": "printed"}
+    variant: Variant | None = None
     eta: float | None = None
     threshold: float = 1.0
+    weights: Sharing = "group"
     radius: float | None = None
     max_docs: int | None = None
     v_max: float | None = None
@@ -131,7 +139,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     @property
     def loss(self) -> SLAM:
         """The surrogate whose weights the updates have."""
-        return SLAM(self.metric, threshold=self.threshold)
+        return SLAM(self.metric, threshold=self.threshold, weights=self.weights)
 
     def loss_for(self, y: Floats) -> SLAM:
         """Return the surrogate, whatever the labels are."""
@@ -167,14 +175,14 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
                 "update='paper' needs radius, max_docs and v_max, or eta, before partial_fit: its "
                 "step depends on documents that are still to come."
             )
-        v = self.loss.weights(data.y, data.groups)
+        v = self.loss.document_weights(data.y, data.groups)
         facts = SLAMFacts.of(v, data.groups, self.loss.cutoff)
         r = radius(data.X) if self.radius is None else self.radius
         if self.kernel is not None and self.radius is None:
             r = self._kernel_radius(data.X)
         m = facts.max_docs if self.max_docs is None else self.max_docs
         v_max = facts.v_max if self.v_max is None else self.v_max
-        # Theorem 5; with a cutoff, m is the k of Corollary 7. If all features are 0, w stays 0.
+        # Theorem 5; with a cutoff m is as in Corollary 7. If all features are 0, w stays 0.
         return 1 / max(4 * m * r**2 * v_max, 1e-300)
 
     def _kernel_radius(self, X: Matrix) -> float:
@@ -191,7 +199,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         prepared = loss.prepare(data.y, data.groups, n_jobs=1, weights=data.weights)
         kind = "weights"
         if isinstance(self.metric, str):
-            kind = "ap" if self.metric.startswith("map") else "ndcg"
+            kind = "ap" if loss.is_map else "ndcg"
         discount = discounts(int(data.groups.sizes.max(initial=1)), "log2")
         rounds = _kernels.SlamRounds(
             prepared.layers, prepared.v, kind, loss.cutoff, self.update == "misordered", discount
@@ -253,7 +261,8 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
                 slam_misordered(length, r, t["V"], f),
             ]
         else:
-            theorem = slam_corollary7 if self.loss.cutoff else slam_theorem5
+            # Shared weights may reach beyond the cutoff; the theorem then counts their documents.
+            theorem = slam_corollary7 if m <= self.loss.cutoff else slam_theorem5
             bounds = [
                 slam_printed(margin, r, t["V"], self.eta_),
                 theorem(length, r, m, t["v_max"], f, self.eta_),
@@ -294,7 +303,8 @@ class SLAMFacts:
     Attributes
     ----------
     max_docs : int
-        m: the most documents of a query, or the metric's cutoff if that is less.
+        m: the most documents of a query. With a cutoff k those with a weight count, of which the
+        printed weights have at most k; a group of equal labels may share its weight beyond k.
     v_max : float
         The largest ratio of two positive weights of one query.
     V : float
@@ -317,4 +327,7 @@ class SLAMFacts:
         smallest = np.minimum.reduceat(np.where(v > 0, v, np.inf), full)
         ratio = float(np.max(largest / smallest, initial=1.0))
         total = float(np.add.reduceat(v, full).max())
-        return cls(min(longest, cutoff) if cutoff else longest, max(ratio, 1.0), total)
+        if cutoff:
+            weighted = int(np.add.reduceat((v > 0).astype(np.int64), full).max())
+            longest = max(min(longest, cutoff), weighted)
+        return cls(longest, max(ratio, 1.0), total)

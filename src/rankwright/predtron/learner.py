@@ -41,7 +41,7 @@ from rankwright.theory.predtron import predtron_bound
 class PredtronParameters:
     """What all Predtron learners have."""
 
-    variant: Variant = "last"
+    variant: Variant | None = None
     eta: float | None = None
     radius: float | None = None
 
@@ -60,6 +60,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
     """
 
     _names: ClassVar[Names] = Names("weights_", "coef_sum_")
+    PAPER: ClassVar[dict[str, Any]] = {"mode": "augmented", "fit_intercept": False}
     mode: str = "predicted"
     norm: NormName = "l2"
     smallest_loss: float | None = None

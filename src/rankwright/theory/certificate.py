@@ -156,7 +156,7 @@ def certificate(
     Examples
     --------
     >>> print(certificate("slam", scores=[0.5, 1.0, 0.0], y=[2, 1, 0]))
-    loss              SLAM(metric='ndcg', margin=1.0, threshold=1.0)
+    loss              SLAM(metric='ndcg', margin=1.0, threshold=1.0, weights='group')
     queries           1
     promise           loss >= 1 (1 - ndcg) on every query
     mean loss         0.619676

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rankwright.losses import SLAM, Loss, from_name
+from rankwright.losses import Loss, from_name
+from rankwright.losses.metric_weights import MetricWeights
 from rankwright.losses.own import as_loss
 from rankwright.theory.guarantee import Guarantee, require
 
@@ -135,9 +136,9 @@ def generalization(
     alpha : float, optional
         Weight of the l2 penalty; the best one by default.
     V : float, optional
-        For SLAM, the largest sum of a query's weights v, so that the gradient's norm is at most
-        2 V. It is at most 1 for all metrics that have names, which is the default; weights of your
-        own need it.
+        For SLAM and SmoothSLAM, the largest sum of a query's weights v, so that the gradient's norm
+        is at most 2 V, or 2 V / log 2. It is at most 1 for all metrics that have names, which is
+        the default; weights of your own need it.
     m : int, optional
         The most documents of a query, for losses whose gradient grows with them.
 
@@ -234,11 +235,11 @@ def chapelle_wu_rate(
 def _gradient(loss: Loss, V: float | None, m: int | None) -> float:
     """Return a bound on the l1 norm of the gradient by scores."""
     if V is not None:
-        if not isinstance(loss, SLAM):
+        if not isinstance(loss, MetricWeights):
             raise ValueError(f"V is about the weights of SLAM, but the loss is {loss!r}.")
         _require_positive("V", V)
-        # A subgradient is a sum of v_i (e_k - e_i) over the active documents i.
-        return 2.0 * V
+        # A subgradient of SLAM is a sum of v_i (e_k - e_i) over the active documents i.
+        return loss.steepness * V
     lipschitz = as_loss(loss).lipschitz
     try:
         # Any two sizes tell a bound that is free of m; then any m will do.
@@ -253,7 +254,8 @@ def _gradient(loss: Loss, V: float | None, m: int | None) -> float:
             f"Theorem 8 needs a loss with lipschitz(m), but {loss!r} has none."
         ) from None
     if not (math.isfinite(gradient) and gradient > 0):
-        hint = " Pass V, the largest sum of a query's weights." if isinstance(loss, SLAM) else ""
+        of_weights = isinstance(loss, MetricWeights)
+        hint = " Pass V, the largest sum of a query's weights." if of_weights else ""
         raise ValueError(
             f"Theorem 8 needs a finite bound on the gradient's l1 norm above 0, but that of "
             f"{loss!r} is {gradient:g}.{hint}"
