@@ -7,11 +7,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
+import numpy as np
 import pytest
 
 from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
 from rankwright.experiments.page import paper_page, proof_table, records, replace_part
+from rankwright.experiments.prank_learners import rows
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
 _KEPT = TemporaryDirectory()  # until the process ends
@@ -59,9 +61,76 @@ def test_theorems_of_slam() -> None:
 
 
 def test_prank_is_below_the_multiclass_perceptrons() -> None:
-    rows = rows_of(findings("prank", "figure2_left"), "perceptron")
+    rows = rows_of(findings("prank", "figure2_left"), "rounds, multiclass perceptron")
     assert len(rows) == 2
     assert {row.verdict for row in rows} == {"reproduced"}
+
+
+def test_paired_differences_decide_what_intervals_do_not() -> None:
+    # Two learners on viewers who differ far more among each other than the learners do.
+    rng = np.random.default_rng(0)
+    viewers = rng.normal(1.0, 0.3, 150)
+    prank, other = viewers + 0.01 * rng.normal(size=150), viewers + 0.02
+    (_, ours), (_, theirs) = mean_of(prank), mean_of(other)
+    assert ours[1] > theirs[0]  # unpaired intervals overlap
+    first, second, third = rows("", "", {"PRank": prank, "other": other, "same": prank})
+    assert (first.verdict, second.verdict, third.verdict) == ("reported", "reproduced", "undecided")
+    (_, lower) = rows("", "", {"PRank": other, "other": prank}, "because")
+    assert lower.verdict == "not reproduced"
+    assert lower.note.startswith("because; minus PRank's: -0.0")
+    assert (
+        rows("", "", {"PRank": prank, "other": other}, other_data=True)[1].verdict == "other data"
+    )
+
+
+def test_theorems_of_slam_beyond_the_first() -> None:
+    rows = findings("slam", "norms").rows
+    verdicts = {row.source: set() for row in rows}
+    for row in rows:
+        verdicts[row.source].add(row.verdict)
+    assert verdicts["Proposition 4"] == verdicts["Corollary 9"] == {"holds"}
+    assert verdicts["Theorem 10"] == {"refuted"}
+    refuted = [row.what for row in rows if row.verdict == "refuted" and "6.1" in row.source]
+    assert len(refuted) == 1
+    assert "RankSVM" in refuted[0]
+    assert {row.verdict for row in findings("slam", "excess").rows} == {"holds"}
+
+
+def test_predtron_of_costs_rejection_and_norms() -> None:
+    rows = findings("predtron", "bounds").rows
+    refuted = [row for row in rows if row.verdict == "refuted"]
+    assert [row.note[:3] for row in refuted] == ["P4:"]
+    for words in ("with costs", "reject", ", l1,", ", group,", ", trace,"):
+        assert {row.verdict for row in rows if words in row.what} == {"holds"}
+    corollaries = [row for row in rows if row.note.startswith("P11")]
+    assert [row.source for row in corollaries] == [f"Corollary {n}" for n in (5, 6, 7, 8)]
+    assert all(row.paper is not None and row.ours < 1e-4 * row.paper for row in corollaries)
+
+
+def test_figure_1_of_predtron_falls_where_the_paper_rises() -> None:
+    rows = findings("predtron", "figure1").rows
+    (row,) = rows_of(findings("predtron", "figure1"), "generators, of 9")
+    assert (row.ours, row.verdict) == (0, "not reproduced")
+    assert {"Algorithm 1", "predicted"} == {
+        name for row in rows for name in ("Algorithm 1", "predicted") if name in row.what
+    }
+
+
+def test_ratings_are_read_and_compared(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    taste = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 260))
+    ratings = np.clip(np.rint(3.5 + taste), 1, 6).astype(int)
+    folder = tmp_path / "ratings" / "eachmovie"
+    folder.mkdir(parents=True)
+    lines = (f"{i}\t{j}\t{ratings[i, j]}" for i in range(12) for j in range(260))
+    (folder / "ratings.tsv").write_text("\n".join(lines))
+    (experiment,) = (e for e in PAPERS["prank"] if e.name == "figure2_right")
+    result = experiment.run(Context(data=tmp_path))
+    assert result is not None
+    assert len(result.rows) == 2 * 3 * 5  # features, settings, learners
+    assert all("EachMovie, at least 200 ratings (12 viewers)" in row.what for row in result.rows)
+    averaged = [row for row in result.rows if "scaled, batch, averaged" in row.what]
+    assert averaged[0].ours == min(row.ours for row in averaged[:3])
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from rankwright.experiments.prank_ratings import RATINGS
 from rankwright.experiments.prank_synthetic import SYNTHETIC
 from rankwright.experiments.predtron_bounds import BOUNDS
 from rankwright.experiments.predtron_subset_ranking import FIGURE1 as PREDTRON_FIGURE1
+from rankwright.experiments.slam_batch import BATCH
 from rankwright.experiments.slam_cumulative import CUMULATIVE
 from rankwright.experiments.slam_excess import EXCESS
 from rankwright.experiments.slam_gap import GAP
@@ -21,7 +22,7 @@ from rankwright.experiments.xendcg_corruption import FIGURE2, FIGURE3
 from rankwright.experiments.xendcg_table1 import FIGURE1, TABLE1
 
 PAPERS: dict[str, list[Experiment]] = {
-    "slam": [UPPER_BOUNDS, SCALE, CUMULATIVE, NORMS, EXCESS, GAP],
+    "slam": [UPPER_BOUNDS, SCALE, CUMULATIVE, NORMS, EXCESS, GAP, BATCH],
     "domination": [LETOR, TOPICS, PATH, NOISE],
     "prank": [SYNTHETIC, RATINGS],
     "xendcg": [TABLE1, FIGURE1, FIGURE2, FIGURE3],

@@ -12,11 +12,16 @@ from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, holds, mean_of
-from rankwright.losses import SLAM, ListNet, Loss, RankHinge
+from rankwright.losses import SLAM, ListNet, Loss, RankHinge, SmoothSLAM
 from rankwright.theory import generalization
 
 N_POPULATION, N_DOCS, B, N_STEPS = 400, 8, 3.0, 41
-LOSSES: dict[str, Loss] = {"SLAM": SLAM("ndcg"), "ListNet": ListNet(), "RankSVM": RankHinge()}
+LOSSES: dict[str, Loss] = {
+    "SLAM": SLAM("ndcg"),
+    "SmoothSLAM": SmoothSLAM("ndcg"),
+    "ListNet": ListNet(),
+    "RankSVM": RankHinge(),
+}
 
 
 def run(context: Context) -> Findings:

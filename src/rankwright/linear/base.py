@@ -15,9 +15,9 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array, finite_scores
-from rankwright.exceptions import ConvergenceWarning
+from rankwright.exceptions import ConvergenceWarning, DataWarning
 from rankwright.inputs import RankingData, check_features, check_ranking_data
-from rankwright.losses import Loss
+from rankwright.losses import SLAM, Loss
 from rankwright.metrics import Metric
 from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
@@ -25,9 +25,17 @@ from rankwright.scaling import by_deviation
 from rankwright.solvers import Objective, Share, Solution
 from rankwright.solvers.solution import Callback
 
-_WHY_ZERO = (
-    "all weights are 0, where the objective is least. Lower alpha, or take another loss, such as "
-    "'xendcg'."
+_WHY_ZERO = "all weights are 0, where the objective is least."
+_NEAR_ZERO = (
+    "this model may rank nothing: its objective is {:.1e} below that of weights 0, within the "
+    "certified gap of {:.1e}. Lower tol to tell. {}"
+)
+_ANOTHER_LOSS = "Lower alpha, or take another loss, such as 'xendcg'."
+# S13: a document is charged by the best of all below it, and the more there are, the surer noise
+# makes one of them the best.
+_NO_SLAM = (
+    "On noisy labels SLAM has its minimum at weights 0: take SmoothSLAM (loss='smooth-slam'), "
+    "which bounds the same metric."
 )
 _NO_PREFERENCES = "no query has documents with different labels."
 
@@ -148,9 +156,17 @@ class LinearModel(Ranker):
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
         objective, scale = self._objective(data, self._penalty(self.alpha))
-        self._keep(self._minimize(objective, None, callback), scale)
-        taught = self._grouped(data).groups.has_preferences(data.y)
-        self.warn_if_it_ranks_nothing(_WHY_ZERO if taught else _NO_PREFERENCES)
+        solution = self._minimize(objective, None, callback)
+        self._keep(solution, scale)
+        if not self._grouped(data).groups.has_preferences(data.y):
+            self.warn_if_it_ranks_nothing(_NO_PREFERENCES)
+            return self
+        advice = _NO_SLAM if isinstance(objective.loss, SLAM) else _ANOTHER_LOSS
+        self.warn_if_it_ranks_nothing(f"{_WHY_ZERO} {advice}")
+        decrease = solution.objective[0] - solution.objective[-1]
+        if self.coef_.any() and decrease <= solution.gap < math.inf:
+            text = _NEAR_ZERO.format(decrease, solution.gap, advice)
+            warnings.warn(text, DataWarning, stacklevel=3)  # the line that called fit()
         return self
 
     def _objective(self, data: RankingData, penalty: ElasticNet) -> tuple[Objective, Floats]:
