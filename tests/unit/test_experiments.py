@@ -13,7 +13,7 @@ import pytest
 from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
 from rankwright.experiments.page import paper_page, proof_table, records, replace_part
-from rankwright.experiments.prank_learners import rows
+from rankwright.experiments.prank_learners import rows as compared_rows
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
 _KEPT = TemporaryDirectory()  # until the process ends
@@ -70,24 +70,24 @@ def test_paired_differences_decide_what_intervals_do_not() -> None:
     # Two learners on viewers who differ far more among each other than the learners do.
     rng = np.random.default_rng(0)
     viewers = rng.normal(1.0, 0.3, 150)
-    prank, other = viewers + 0.01 * rng.normal(size=150), viewers + 0.02
+    prank = (viewers + 0.01 * rng.normal(size=150)).tolist()
+    other = (viewers + 0.02).tolist()
     (_, ours), (_, theirs) = mean_of(prank), mean_of(other)
     assert ours[1] > theirs[0]  # unpaired intervals overlap
-    first, second, third = rows("", "", {"PRank": prank, "other": other, "same": prank})
+    first, second, third = compared_rows("", "", {"PRank": prank, "other": other, "same": prank})
     assert (first.verdict, second.verdict, third.verdict) == ("reported", "reproduced", "undecided")
-    (_, lower) = rows("", "", {"PRank": other, "other": prank}, "because")
+    (_, lower) = compared_rows("", "", {"PRank": other, "other": prank}, "because")
     assert lower.verdict == "not reproduced"
     assert lower.note.startswith("because; minus PRank's: -0.0")
-    assert (
-        rows("", "", {"PRank": prank, "other": other}, other_data=True)[1].verdict == "other data"
-    )
+    _, elsewhere = compared_rows("", "", {"PRank": prank, "other": other}, other_data=True)
+    assert elsewhere.verdict == "other data"
 
 
 def test_theorems_of_slam_beyond_the_first() -> None:
     rows = findings("slam", "norms").rows
-    verdicts = {row.source: set() for row in rows}
+    verdicts: dict[str, set[str]] = {}
     for row in rows:
-        verdicts[row.source].add(row.verdict)
+        verdicts.setdefault(row.source, set()).add(row.verdict)
     assert verdicts["Proposition 4"] == verdicts["Corollary 9"] == {"holds"}
     assert verdicts["Theorem 10"] == {"refuted"}
     refuted = [row.what for row in rows if row.verdict == "refuted" and "6.1" in row.source]

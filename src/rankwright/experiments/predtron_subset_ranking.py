@@ -122,23 +122,26 @@ def run(context: Context) -> Findings:
     widths = context.pick((20, 160), (10, 20, 40, 80, 160, 320))
     settings = {"features": N_FEATURES, "repeats": repeats, "documents in (a)": 10}
     result = Findings(settings=settings | {"queries in (b) and (c)": 30})
-    panels = {}
     y = "1 - NDCG on test queries"
-    for learner, (centres, spread) in product(LEARNERS, DRAWN):
-        given = {"learner": learner, "centres": centres, "spread": spread, "repeats": repeats}
-        drawn = f"{learner}, {'N(0, I)' if centres == 'zero' else 'centred documents'}"
-        a = _sweep(context, f"n, {drawn}", REPRESENTATIONS, queries, partial(_by_queries, **given))
-        b = _sweep(context, f"m, {drawn}", REPRESENTATIONS, sizes, partial(_by_size, **given))
-        panels[f"(a) {drawn}"] = Panel(_curves(queries, a), "training queries n", y)
-        panels[f"(b) {drawn}"] = Panel(_curves(sizes, b), "documents m, n = 30", y)
-        result.rows += _queries_rows(drawn, queries, a) + _size_rows(drawn, sizes, b)
     for learner in LEARNERS:
         losses = partial(_by_width, learner=learner, repeats=repeats)
         c = _sweep(context, f"p, {learner}", ("l2", "l1"), widths, losses)
-        panels[f"(c) {learner}"] = Panel(_curves(widths, c), "features p", y, log_x=True)
+        panels = {}
+        for centres, spread in DRAWN:
+            given = {"learner": learner, "centres": centres, "spread": spread, "repeats": repeats}
+            drawn = f"{learner}, {'N(0, I)' if centres == 'zero' else 'centred documents'}"
+            by_n, by_m = partial(_by_queries, **given), partial(_by_size, **given)
+            a = _sweep(context, f"n, {drawn}", REPRESENTATIONS, queries, by_n)
+            b = _sweep(context, f"m, {drawn}", REPRESENTATIONS, sizes, by_m)
+            panels[f"(a) {drawn}"] = Panel(_curves(queries, a), "training queries n", y)
+            panels[f"(b) {drawn}"] = Panel(_curves(sizes, b), "documents m, n = 30", y)
+            result.rows += _queries_rows(drawn, queries, a) + _size_rows(drawn, sizes, b)
+            shown = Panel(_curves(widths, c), "features p", y, log_x=True)
+            panels.setdefault(f"(c) {learner}", shown)  # at the end of the first line
         result.rows += _width_rows(learner, widths, c)
+        name = "figure1" if learner == "Algorithm 1" else f"figure1_{learner}"
+        result.figures.append(Figure(name, f"L_NDCG after one pass, {learner}", panels))
     result.rows.append(_generators_row(context, sizes, repeats))
-    result.figures.append(Figure("figure1", "L_NDCG after one pass", panels))
     return result
 
 
