@@ -128,6 +128,7 @@ def run(context: Context) -> Findings:
         c = _sweep(context, f"p, {learner}", ("l2", "l1"), widths, losses)
         panels = {}
         for centres, spread in DRAWN:
+            given: dict[str, Any]
             given = {"learner": learner, "centres": centres, "spread": spread, "repeats": repeats}
             drawn = f"{learner}, {'N(0, I)' if centres == 'zero' else 'centred documents'}"
             by_n, by_m = partial(_by_queries, **given), partial(_by_size, **given)
@@ -205,8 +206,9 @@ def _generators_row(context: Context, sizes: Sequence[int], repeats: int) -> Row
     """P13: count the generators whose loss grows with m."""
     growing = 0
     for centres, spread in context.each("generators", GENERATORS):
-        given: dict[str, Any] = {"learner": "Algorithm 1", "centres": centres, "spread": spread}
-        losses = partial(_by_size, **given, repeats=repeats)
+        losses = partial(
+            _by_size, learner="Algorithm 1", centres=centres, spread=spread, repeats=repeats
+        )
         found = _sweep(context, f"m of {centres}, {spread:g}", ("-i^1.1",), sizes, losses)
         few, many = found["-i^1.1"][0], found["-i^1.1"][-1]
         growing += float(np.mean(np.subtract(many, few))) > 0
