@@ -65,6 +65,24 @@ def run(folder: Path) -> None:
         RESULTS.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"name": "letor", "grids": GRIDS, "results": records}, indent=1)
         (RESULTS / "letor.json").write_text(text + "\n")
+        print(table(records))
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    """Return the figures as a table for the docs: a row for each loss and grid."""
+    found = {(r["data"], r["loss"], r["grid"]): r for r in records}
+    names = [f"{data}, {metric.partition('(')[0]}" for data in DATA_SETS for metric in METRICS]
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
+    for loss, grid in product(losses(), GRIDS):
+        cells = [
+            f"{found[data, loss, grid]['means'][metric]:.4f}"
+            for data, metric in product(DATA_SETS, METRICS)
+            if (data, loss, grid) in found
+        ]
+        zero = any(r["n_models_of_weights_0"] for r in records if r["loss"] == loss)
+        name = f"{loss}, {grid}" + (", weights 0" if zero else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def read_folds(folder: Path, name: str) -> list[Fold]:

@@ -18,7 +18,15 @@ mpl.rcParams.update(
 import matplotlib.pyplot as plt  # noqa: E402
 
 from rankwright.data import Groups  # noqa: E402
-from rankwright.losses import SLAM, XENDCG, Domination, Loss, RankHinge, RankLogistic  # noqa: E402
+from rankwright.losses import (  # noqa: E402
+    SLAM,
+    XENDCG,
+    Domination,
+    Loss,
+    RankHinge,
+    RankLogistic,
+    SmoothSLAM,
+)
 from rankwright.online import GuaranteeLog, SLAMPerceptron  # noqa: E402
 
 FOLDER = Path(__file__).parent / "_static" / "losses"
@@ -26,6 +34,7 @@ LABELS = np.array([2.0, 1.0, 0.0])
 FIGURES: dict[str, tuple[Loss, str]] = {
     "slam": (SLAM(), "1 − NDCG"),
     "slam_map": (SLAM("map"), "1 − AP"),
+    "smooth_slam": (SmoothSLAM(), "1 − NDCG"),
     "xendcg": (XENDCG(gamma=1.0), "log(S/Z) − log NDCG"),
     "domination": (Domination(), "log 2 × violated dominators"),
     "rank_hinge": (RankHinge(), "misordered pairs"),

@@ -51,20 +51,23 @@ def run(context: Context) -> Findings:
     norms = {name: [_largest_norm(loss, m, 1) for m in sizes] for name, (loss, _) in CLAIMS.items()}
     result.rows += [_claim_row(name, norms[name], sizes) for name in CLAIMS]
     result.rows += [_rate_row(loss, name, sizes[-1]) for name, (loss, _) in CLAIMS.items()]
-    for m, d in ((2, 2), (3, 1), (3, 2), (4, 2)):
-        found = equivariant_dimension(m, d)
-        what = f"dimension of the equivariant linear maps, m = {m} documents, d = {d} features"
-        note = (
-            "S8: not d; X w + 1 1' X w' has two vectors; w' adds a constant to all scores, harmless"
-        )
-        result.rows.append(Row("Theorem 10", what, found, holds(found <= d), d, note=note))
-    curves = {name: Curve.of(sizes, values) for name, values in norms.items()}
-    panel = Panel(curves, "documents of a query", "largest l1 norm of the gradient", True, True)
-    caption = (
-        "Largest l1 norms of gradients by the scores, of labels in reverse order (Section 6.1)"
-    )
-    result.figures.append(Figure("norms", caption, {"": panel}))
+    result.rows += [_dimension_row(m, d) for m, d in ((2, 2), (3, 1), (3, 2), (4, 2))]
+    result.figures.append(_norms_figure(sizes, norms))
     return result
+
+
+def _norms_figure(sizes: tuple[int, ...], norms: dict[str, list[float]]) -> Figure:
+    curves = {name: Curve.of(sizes, values) for name, values in norms.items()}
+    caption = "Largest l1 norms of gradients by the scores, labels in reverse order (Section 6.1)"
+    axes = ("documents of a query", "largest l1 norm of the gradient", True, True)
+    return Figure("norms", caption, {"": Panel(curves, *axes)})
+
+
+def _dimension_row(m: int, d: int) -> Row:
+    found = equivariant_dimension(m, d)
+    what = f"dimension of the equivariant linear maps, m = {m} documents, d = {d} features"
+    note = "S8: not d; X w + 1 1' X w' has two vectors; w' adds a constant to all scores, harmless"
+    return Row("Theorem 10", what, found, holds(found <= d), d, note=note)
 
 
 def _largest_ratio(name: str, metric: Metric, draws: int) -> float:
