@@ -12,7 +12,7 @@ import pytest
 
 from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
-from rankwright.experiments.page import paper_page, proof_table, records, replace_part
+from rankwright.experiments.page import highlights, paper_page, proof_table, records, replace_part
 from rankwright.experiments.prank_learners import rows as compared_rows
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
@@ -174,6 +174,10 @@ def test_pages(tmp_path: Path) -> None:
     page = paper_page([record for record in found if record["paper"] == "slam"], "results/slam")
     assert "### Theorem 5, Algorithm 1: the printed step size" in page
     assert "](results/slam/scale.svg)" in page
+    claims = highlights(found).splitlines()
+    assert len(claims) == 3  # of one paper, the others have no results here
+    assert claims[2].startswith("| [slam](docs/papers/slam.md) | cumulative loss of Algorithm 1")
+    assert claims[2].endswith("| 2,418 | as printed 5,000, only misordered 1.08 | refuted |")
     path = tmp_path / "slam.md"
     path.write_text("# SLAM\n\nWords.\n")
     replace_part(path, "first")

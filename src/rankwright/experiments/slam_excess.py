@@ -31,21 +31,20 @@ def run(context: Context) -> Findings:
     result = Findings(
         settings={"repeats": repeats, "queries": list(sizes), "documents": N_DOCS, "B": B}
     )
-    curves = {}
+    panels = {}
     for name, loss in context.each("losses", LOSSES.items()):
         key = {"what": "slam-excess", "loss": name, "sizes": list(sizes), "repeats": repeats}
         excesses = context.once(key, _excesses, loss, list(sizes), repeats)
         bounds = [generalization(loss, 1.0, n, B, m=N_DOCS).excess for n in sizes]
-        curves[f"excess, {name}"] = Curve.of_repeats(sizes, excesses)
-        curves[f"bound, {name}"] = Curve.of(sizes, bounds)
+        curves = {"excess": Curve.of_repeats(sizes, excesses), "bound": Curve.of(sizes, bounds)}
+        panels[name] = Panel(curves, "training queries", "excess over the best", True, True)
         for n, values, bound in zip(sizes, excesses, bounds, strict=True):
             mean, interval = mean_of(values)
             what = f"{name}, n = {n}: excess of the expected loss, at most"
             verdict = holds(interval[1] <= bound)
             result.rows.append(Row("Theorem 8", what, mean, verdict, bound, interval))
-    panel = Panel(curves, "training queries", "excess over the best weights", True, True)
     caption = "What training on n queries costs on new ones, and what Theorem 8 guarantees"
-    result.figures.append(Figure("excess", caption, {"": panel}))
+    result.figures.append(Figure("excess", caption, panels))
     return result
 
 
