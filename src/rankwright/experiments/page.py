@@ -126,15 +126,17 @@ def highlights(found: list[dict[str, Any]]) -> str:
         }
         answers = {label: row for label, row in rows.items() if row is not None}
         if answers:
-            ours = ", ".join(f"{label} {_number(row['ours'])}" for label, row in answers.items())
+            ours = ", ".join(
+                f"{label} {_short_number(row['ours'])}" for label, row in answers.items()
+            )
             first = next(iter(answers.values()))
-            theirs = said if first["paper"] is None else _number(first["paper"])
+            theirs = said if first["paper"] is None else _short_number(first["paper"])
             cells = [f"[{paper}](docs/papers/{paper}.md)", claim, theirs, ours, first["verdict"]]
             lines.append("| " + " | ".join(cell.strip() for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _number(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
