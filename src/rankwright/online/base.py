@@ -178,9 +178,13 @@ class OnlineLearner(Standardized):
     ) -> Guarantee:
         """Return the guarantee of a fresh learner that does what ``fit`` does."""
         learner: Self = clone(self)
-        ledger = Ledger(u)
+        ledger = Ledger(self._comparator_for(u, X))
         learner.fit_rounds(X, y, qid, ledger, **weights)
         return learner.guarantee(ledger)
+
+    def _comparator_for(self, u: Any, X: Any) -> Any:
+        """Return the comparator of :meth:`bound`."""
+        return u
 
     # ---- what guarantees and streams are built on ----
 

@@ -38,7 +38,10 @@ standardize : bool or array-like of shape (n_features,), optional
 kernel : {{"linear", "poly", "rbf", "precomputed"}}, Kernel or callable, optional
     Kernel form: scores are sums over {}. None keeps weights.
 gamma, degree, coef0
-    Of the kernel, unless it is a :class:`~rankwright.online.Kernel`, which has its own.""",
+    Of the kernel, unless it is a :class:`~rankwright.online.Kernel`, which has its own.
+budget : int, optional
+    The most documents that the sum may have: the oldest fade and go, with a bound
+    (:mod:`rankwright.online.budget`).""",
     "variant": """\
 variant : {{"last", "averaged", "voted"}}, default "last"
     Which weights predict: the last, their mean over the rounds, or the mean of their
@@ -130,3 +133,4 @@ class KernelParameters:
     gamma: float | None = None
     degree: int = 3
     coef0: float = 1.0
+    budget: int | None = None
