@@ -231,7 +231,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     def _charge(self, task: _SLAMTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         data, u = task.data, check_comparator(ledger.comparator, self.n_features_in_)
         facts = SLAMFacts.of(task.prepared.v, data.groups, self.loss.cutoff)
-        ledger.add("comparator", rounds.terms["comparator"].sum())
+        ledger.add("comparator", rounds.terms["comparator"])
         ledger.keep_max("radius", radius(data.X))
         ledger.keep_max("max_docs", facts.max_docs)
         ledger.keep_max("v_max", facts.v_max)
