@@ -1,4 +1,4 @@
-"""Every guarantee on random and hostile streams, in pieces and at once; ``make soak`` plays more."""
+"""Guarantees on random and hostile streams, in pieces and at once; ``make soak`` has more."""
 
 from __future__ import annotations
 

@@ -140,7 +140,8 @@ def play(name: str, seed: int, i: int) -> Outcome:
     # Which weights predict is no matter of the rounds, but of the adversary.
     variant = str(rng.choice(["last", "averaged"]))
     game.learner.set_params(n_epochs=1, shuffle=False, standardize=scale, variant=variant)
-    fresh, stream, log = clone(game.learner), [], Log(game)
+    fresh, log = clone(game.learner), Log(game)
+    stream: list[tuple[Floats, Any]] = []
     for _ in range(int(rng.integers(2, 5))):
         piece = game.piece(how, int(rng.integers(1, 6)), rng)
         loss, bound = log.add(*game.arrays(piece, len(stream)))
@@ -204,14 +205,14 @@ def features(rng: np.random.Generator, n: int, d: int) -> Floats:
 def other(u: Floats, rng: np.random.Generator) -> Floats:
     """Return a comparator: the truth, something near it, or something else; of any length."""
     away = rng.choice([0.0, 0.0, 0.1, 10.0]) * np.abs(u).mean()
-    return (u + away * rng.normal(size=u.shape)) * 10.0 ** rng.uniform(-1, 2)
+    return np.asarray((u + away * rng.normal(size=u.shape)) * 10.0 ** rng.uniform(-1, 2))
 
 
 def grades(scores: Floats, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return labels 0 .. k - 1 by scores and, half of the time, noise."""
     noise = rng.choice([0.0, 0.5]) * np.abs(scores).mean()
     s = scores + noise * rng.normal(size=scores.shape)
-    return np.searchsorted(np.sort(rng.choice(s.ravel(), k - 1)), s)
+    return np.asarray(np.searchsorted(np.sort(rng.choice(s.ravel(), k - 1)), s))
 
 
 def queries_of(rng: np.random.Generator, learner: Any, weighted: bool = False) -> Game:
@@ -273,7 +274,7 @@ def slam(update: str) -> Callable[[np.random.Generator, int], Game]:
 
 def online(rng: np.random.Generator, i: int) -> Game:
     """Return a game of online gradient descent."""
-    schedule = ("constant", "sqrt", "inverse")[i // 5 % 3]
+    schedule: Any = ("constant", "sqrt", "inverse")[i // 5 % 3]
     game = queries_of(rng, rw.OnlineRanker(LOSSES[i % 5], schedule=schedule), weighted=i % 2 == 1)
     size = float(np.abs(np.concatenate(game.X)).max())
     game.learner.set_params(eta=10.0 ** rng.uniform(-3, 0) / size**2)
@@ -292,7 +293,7 @@ def widrow_hoff(rng: np.random.Generator, i: int) -> Game:
     game = ranks_of(rng, rw.WidrowHoff(classes=list(range(k))), k)
     X = np.concatenate(game.X)
     game.learner.set_params(eta=rng.uniform(0.05, 1.1) / rw.theory.radius(X) ** 2)
-    least: Floats = np.linalg.lstsq(X, np.array(game.y) + 1.0, rcond=None)[0]
+    least: Any = np.linalg.lstsq(X, np.array(game.y) + 1.0, rcond=None)[0]
     game.comparator = least * rng.choice([0.0, 1.0, 2.0])
     return game
 
@@ -308,7 +309,7 @@ def multiclass(update: str) -> Callable[[np.random.Generator, int], Game]:
     return make
 
 
-def predtron(mode: str, norm: str) -> Callable[[np.random.Generator, int], Game]:
+def predtron(mode: str, norm: Any) -> Callable[[np.random.Generator, int], Game]:
     """Return games of Predtron: all its problems, one after the other."""
 
     def make(rng: np.random.Generator, i: int) -> Game:
