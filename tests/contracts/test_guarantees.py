@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import rankwright as rw
 from rankwright.online import (
@@ -231,19 +232,25 @@ def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:
     u = np.array([1.0, -0.5, 0.0, 0.2, -0.7, 0.6])  # weights, then thresholds
     value = X @ u[:4] + 0.3 * rng.normal(size=300)
     y = np.searchsorted(u[4:], value)
-    learner = rw.PRank(classes=[0, 1, 2], standardize=False)
-    (rounds,) = rw.PRank(classes=[0, 1, 2], standardize=False).fit_rounds(X, y)
+    learner = rw.PRank(classes=[0, 1, 2], n_epochs=1, shuffle=False, standardize=False)
+    (rounds,) = clone(learner).fit_rounds(X, y)
     unit = u / np.linalg.norm(u)
     signs = np.where(y[:, None] > np.arange(2), 1, -1)
     margins = signs * ((X @ unit[:4])[:, None] - unit[4:])  # of every threshold
     assert margins.min() < 0
     wrong = rounds.losses > 0
     longest = float(np.linalg.norm(X, axis=1).max())
-    bounds = [
-        rw.theory.prank_bound(gamma, longest, 3, np.maximum(0, gamma - margins[wrong]).sum()).value
-        for gamma in np.quantile(margins[margins > 0], np.linspace(0, 1, 33))
-    ]
-    assert learner.bound(u, X, y).value == pytest.approx(min(bounds), rel=1e-12)
+
+    def best(gammas: Floats) -> float:
+        charges = [np.maximum(0, gamma - margins[wrong]).sum() for gamma in gammas]
+        pairs = zip(gammas.tolist(), charges, strict=True)
+        return min(rw.theory.prank_bound(g, longest, 3, charge).value for g, charge in pairs)
+
+    found, largest = learner.bound(u, X, y).value, float(margins.max())
+    grid = 2.0 ** (np.arange(-80, 81) / 8)
+    assert found == pytest.approx(best(grid[grid <= largest]), rel=1e-12)
+    # No other gamma is better by more than the square of a step of the grid.
+    assert 1 <= found / best(np.linspace(1e-3, largest, 5000)) <= 2.0 ** (2 / 8)
 
 
 def test_prank_against_an_adversary() -> None:

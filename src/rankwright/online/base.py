@@ -59,9 +59,9 @@ class Ledger:
             self.comparator = learner._comparator_in_scale(self.comparator)
             self.in_scale = True
 
-    def add(self, name: str, value: float) -> None:
-        """Add to a sum."""
-        self.totals[name] = self.totals.get(name, 0.0) + float(value)
+    def add(self, name: str, values: ArrayLike) -> None:
+        """Add to a sum, one value after the other."""
+        self.totals[name] = add_in_order(self.totals.get(name, 0.0), values)
 
     def keep_max(self, name: str, value: float) -> None:
         """Keep the larger value."""
@@ -246,14 +246,11 @@ class OnlineLearner(Standardized):
             ledger.enter(self)
         rounds = self._learn(task, order, None if ledger is None else ledger.comparator)
         if ledger is not None:
-            ledger.add("loss", float(np.cumsum(np.append(0.0, rounds.losses))[-1]))
+            ledger.add("loss", rounds.losses)
             self._charge(task, order, rounds, ledger)
         self.n_rounds_ += len(order)
         self.n_updates_ += rounds.n_updates
-        # One after the other, so that the pieces of a stream may be cut anywhere.
-        self.cumulative_loss_ = float(
-            np.cumsum(np.append(self.cumulative_loss_, rounds.losses))[-1]
-        )
+        self.cumulative_loss_ = add_in_order(self.cumulative_loss_, rounds.losses)
         return rounds
 
     def _order(self, data: Any, epoch: int) -> Ints:
@@ -357,6 +354,11 @@ def check_given(learner: Any, given: Given) -> RankingData:
             "query_weight."
         )
     return data
+
+
+def add_in_order(total: float, values: ArrayLike) -> float:
+    """Return a sum taken one value after the other: pieces of a stream may be cut anywhere."""
+    return float(np.cumsum(np.append(total, values))[-1])
 
 
 def check_step(learner: Any) -> None:

@@ -93,7 +93,12 @@ class GuaranteeLog:
         return self._guarantee
 
     def partial_fit(
-        self, learner: Learner, X: Any, y: ArrayLike, qid: ArrayLike | None = None
+        self,
+        learner: Learner,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
     ) -> Learner:
         """Let the learner continue, as by its own ``partial_fit``, and log it.
 
@@ -103,6 +108,9 @@ class GuaranteeLog:
             The same in all calls.
         X, y, qid
             As for its ``partial_fit``.
+        classes : array-like of shape (n_classes,), optional
+            All labels there will be, for learners of classes; looked at in the first call. By
+            default those of the first y, or of the learner's own parameter ``classes``.
         """
         if not isinstance(learner, OnlineLearner):
             raise TypeError(f"learner must be an online learner, but is {learner!r}.")
@@ -112,7 +120,7 @@ class GuaranteeLog:
                 f"learner must have seen the {self._n_rounds} rounds of this log and no others, "
                 f"but has seen {seen}."
             )
-        learner.partial_fit_rounds(X, y, qid, self._ledger)
+        learner.partial_fit_rounds(X, y, qid, self._ledger, classes)
         self._n_rounds = learner.n_rounds_
         self._guarantee = learner.guarantee(self._ledger)
         self.entries.append(

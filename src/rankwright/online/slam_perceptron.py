@@ -205,15 +205,17 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         return Rounds(task.weighted(losses, order), n_updates, {"comparator": surrogates})
 
     def _learn_by_kernel(self, task: _SLAMTask, order: Ints, other: Floats) -> Rounds:
-        expansion, charges, gains = self._expansion(), [], []
+        expansion, indptr = self._expansion(), task.data.groups.indptr
+        charges: list[float] = []
+        gains: list[float] = []
 
         def play(q: int, scores: Floats) -> tuple[float, Floats]:
             z, t = np.empty(len(scores)), scores[:, 0].copy()
-            loss, charge = task.rounds.round(q, t, other, z)
-            charges.append(charge)
             if self.budget is not None:
-                # The weights of the misordered documents: what all scores 0 are charged.
-                gains.append(task.rounds.round(q, t, np.zeros(task.data.X.shape[0]), z)[1])
+                # The weights of the misordered documents: what scores of 0 are charged.
+                gains.append(task.rounds.round(q, t, np.zeros(len(t)), z)[1])
+            loss, charge = task.rounds.round(q, t, other[indptr[q] : indptr[q + 1]], z)
+            charges.append(charge)
             return loss, z[:, None]
 
         rounds = kernel_rounds(expansion, task.data, order, self.n_rounds_)
@@ -235,7 +237,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         length, scores = self._compared(ledger.comparator, data.X)
         ledger.keep_max("length", length)
         facts = SLAMFacts.of(task.prepared.v, data.groups, self.loss.cutoff)
-        ledger.add("comparator", rounds.terms["comparator"].sum())
+        ledger.add("comparator", rounds.terms["comparator"])
         ledger.keep_max("radius", self._longest(data.X, data.order))
         ledger.keep_max("max_docs", facts.max_docs)
         ledger.keep_max("v_max", facts.v_max)

@@ -149,9 +149,9 @@ class WidrowHoff(OrdinalLearner):
             raise ValueError("a guarantee needs weights and a fixed step: use kernel=None and eta.")
         u = check_comparator(ledger.comparator, self.n_features_in_)
         errors = (task.ranks + 1 - task.X @ u)[order]
-        ledger.add("comparator", (errors**2).sum())
+        ledger.add("comparator", errors**2)
         # What is bounded are the squared errors.
-        ledger.add("squared_errors", rounds.terms["squared_errors"].sum())
+        ledger.add("squared_errors", rounds.terms["squared_errors"])
         ledger.keep_max("radius", radius(task.X))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:

@@ -280,8 +280,8 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             smallest, largest = loss_range(problem, task.label_of(at))
             ledger.keep_min("c_L", smallest)
             ledger.keep_max("C_L", largest)
-        ledger.add("charge", float(rounds.terms["charge"].sum()))
-        ledger.add("mistakes", int(np.count_nonzero(rounds.losses)))
+        ledger.add("charge", rounds.terms["charge"])
+        ledger.add("mistakes", np.count_nonzero(rounds.losses))
         ledger.keep_max("R", self._radius(task))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
