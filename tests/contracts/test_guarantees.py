@@ -119,7 +119,7 @@ def test_the_bound_is_made_of_its_terms() -> None:
         SLAMPerceptron(kernel="rbf", standardize=False),
         PRank(kernel="rbf", standardize=False),
     ):
-        with pytest.raises(ValueError, match="needs weights to compare with: use kernel=None"):
+        with pytest.raises(ValueError, match="a coefficient for each of the .* rows of X"):
             learner.bound(u, X, y, qid)
     with pytest.raises(ValueError, match="the comparator must be a vector of"):
         SLAMPerceptron(standardize=False).bound([1.0] * 9, X, y, qid)
@@ -331,7 +331,7 @@ def test_squared_errors_of_widrow_hoff() -> None:
         bound = model.bound(u, X, y)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         assert model.fit(X, y).cumulative_loss_ <= 4 * bound.terms["loss"] * ROUNDING
-    with pytest.raises(ValueError, match="needs weights and a fixed step"):
+    with pytest.raises(ValueError, match="needs a fixed step: pass eta"):
         WidrowHoff().bound(u, X, y)
 
 

@@ -63,10 +63,10 @@ def check_budget(budget: int | None) -> None:
 
 
 class Budget:
-    """What a budget has to remember of the updates that are gone.
+    r"""What a budget has to remember of the updates that are gone.
 
-    ``totals`` has the sums of :math:`a_s`, :math:`\\sigma_s a_s` and
-    :math:`\\|r\\|^2 - 2 \\langle w, r \\rangle`, the largest :math:`\\|g\\|^2/a^2` and a so far,
+    ``totals`` has the sums of :math:`a_s`, :math:`\sigma_s a_s` and
+    :math:`\|r\|^2 - 2 \langle w, r \rangle`, the largest :math:`\|g\|^2/a^2` and a so far,
     and S.
     """
 
@@ -92,7 +92,7 @@ class Budget:
             :math:`\|r\|^2 - 2 \langle w, r \rangle` without :math:`\varphi`: it is multiplied by
             :math:`\varphi^2`.
         """
-        gains, faded, damages, ratio, largest, _ = self.totals.tolist()
+        gains, faded, damages, ratio, largest = map(float, self.totals[:5])
         G, room = ratio * largest, SHARE * (gains + gain) - 2 * faded
         share = min(1.0, room / (2 * left))
         # damage share^2 + 2 G left share <= rest; feasible near 0, where the first root ends it.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats, Matrix
 from rankwright.online.kernel import BLOCK, Kernel
+from rankwright.theory.margins import check_comparator
 
 
 @dataclass(frozen=True)
@@ -92,3 +93,22 @@ class Dual:
             rows = slice(begin, begin + BLOCK)
             found[rows] = self.kernel(X[rows], self.points) @ self.coef
         return found
+
+
+class Compared(NamedTuple):
+    """What bounds need of a comparator with one score."""
+
+    scores: Floats  # of documents
+    rest: Floats  # what stands behind the weights: thresholds
+    length: float  # of both together
+
+
+def compared(u: Any, X: Matrix, n_rest: int = 0) -> Compared:
+    """Return scores and length of a comparator, a :class:`Dual` or a vector."""
+    if isinstance(u, Dual):
+        length = math.hypot(u.length, float(np.linalg.norm(u.thresholds)))
+        return Compared(u.scores(X)[:, 0], u.thresholds, length)
+    d = X.shape[1]
+    vector = check_comparator(u, d + n_rest)
+    scores = np.asarray(X @ vector[:d], dtype=np.float64)
+    return Compared(scores, vector[d:], float(np.linalg.norm(vector)))

@@ -120,6 +120,16 @@ class Kernel:
         return np.asarray(products, dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class PlusOne(Kernel):
+    """A kernel with an intercept: plus one."""
+
+    def __call__(self, X: Matrix, points: Any) -> Floats:
+        """Return the kernel's values plus 1, documents by points."""
+        # (x, 1) . (z, 1) = x . z + 1: the constant feature, without writing it down.
+        return super().__call__(X, points) + 1.0
+
+
 @dataclass
 class Support:
     """The documents of a sum, oldest first.
@@ -154,13 +164,12 @@ class Expansion:
     def open(self, X: Matrix, rows: Ints, order: Ints | None) -> None:
         """Score a block of documents; ``scores`` then has a row for each."""
         support = self.support()
-        self._X, self._order = X, order
-        self._rows = X[rows]
+        self._X, self._order, block = X, order, X[rows]
         self._block = self.kernel.points(X, rows, order)
-        self._gram = self.kernel(self._rows, self._block)
+        self._gram = self.kernel(block, self._block)
         self.scores = np.zeros((len(rows), support.coef.shape[1]))
         if len(support.coef):
-            self.scores += self.kernel(self._rows, support.points) @ support.coef
+            self.scores += self.kernel(block, support.points) @ support.coef
 
     def squared_norm(self, place: int) -> float:
         """Return the kernel of a document of the block with itself."""
@@ -183,7 +192,7 @@ class Expansion:
             self._forget(self.budget)
 
     def _forget(self, budget: Budget) -> None:
-        """Let the oldest rounds go while there are too many documents."""
+        """Let the oldest rounds go while there are too many documents; the block is over then."""
         support = self.support()
         while len(support.born) > budget.size:
             n = int(np.searchsorted(support.born, support.born[0], side="right"))
@@ -198,7 +207,6 @@ class Expansion:
             product = gram[:, :n] @ coef - 2 * (gram @ support.coef)
             gain, left = support.more[0].tolist()
             share = budget.leave(gain, left, float((coef * product).sum()))
-            self.scores = share * (self.scores - self.kernel(self._rows, points) @ coef)
             more = support.more[n:] * [1.0, share]
             support = Support(support.points[n:], share * support.coef[n:], support.born[n:], more)
         self._parts = [support]
@@ -243,7 +251,10 @@ def kernel_rounds(
 ) -> Iterator[KernelRound]:
     """Yield rounds in this order; what joins the sum in one is in the scores of the next."""
     number, groups = n_before, data.groups
-    for block in _blocks(order, groups, by_ends):
+    blocks = _blocks(order, groups, by_ends)
+    if expansion.budget is not None:  # the sum is short, and all of it may change in a round
+        blocks = iter(order[:, None])
+    for block in blocks:
         expansion.open(data.X, block if groups is None else groups.rows_of(block), data.order)
         first = 0
         for at in block.tolist():

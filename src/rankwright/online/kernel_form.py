@@ -65,12 +65,16 @@ class KernelForm(KernelParameters, Standardized):
 
     def _no_budget(self) -> str:
         """Return why there is no theorem for a budget, if there is none."""
-        return "this learner has no bound for one"
+        return f"{type(self).__name__} has no bound for one"
 
     @property
     def _votes(self) -> bool:
         """Whether the weights of all rounds vote."""
         return self.VOTES and self.variant == "voted"
+
+    @property
+    def _keeps_support(self) -> bool:
+        return self.kernel is not None or self._votes
 
     def _extra(self) -> tuple[str, int]:
         """Return what else is kept of the documents: its name, and how many numbers."""
@@ -139,11 +143,18 @@ class KernelForm(KernelParameters, Standardized):
         if expansion.budget is not None:
             self.forgotten_ = expansion.budget.totals
 
+    def _remember(self, points: Any, coef: Floats, born: Ints) -> None:
+        """Keep updates that were made without a kernel, for votes."""
+        self.support_ = np.concatenate([self.support_, points])
+        self.dual_coef_ = np.concatenate([self.dual_coef_, coef])
+        self.born_ = np.concatenate([self.born_, born])
+
     def _kept_of_updates(
         self, expansion: Expansion, gain: Callable[[], float]
     ) -> Callable[[Ints, Floats], tuple[float, ...]]:
-        r"""Return what tells the gain of an update, with a budget, or :math:`\|w\|^2` after an update, where it is kept.
+        r"""Return what tells what else is kept of an update.
 
+        With a budget its gain, twice; for the mean of directions
         :math:`\|w + g\|^2 = \|w\|^2 + 2 \langle w, g \rangle + \|g\|^2`.
         """
         if self.budget is not None:
@@ -259,8 +270,8 @@ class KernelForm(KernelParameters, Standardized):
             rows = check_X(X)[points]
         if coef.ndim != 2 or len(coef) != len(points) or not np.isfinite(coef).all():
             raise ValueError(
-                f"the comparator must have finite coefficients for each of {len(points)} documents, "
-                f"but they have shape {coef.shape}."
+                f"the comparator must have finite coefficients for each of {len(points)} "
+                f"documents, but they have shape {coef.shape}."
             )
         b = np.empty(0) if u.thresholds is None else np.asarray(u.thresholds, dtype=np.float64)
         return Dual.measured(self._kernel(), rows, points, coef, b)

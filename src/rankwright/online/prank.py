@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,20 +14,20 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array, finite_scores
+from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
+from rankwright.online.comparator import compared
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData, OrdinalLearner
 from rankwright.online.parameters import parametrized
+from rankwright.online.votes import Bools, for_one, median
 from rankwright.scaling import Kind
-from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import check_comparator, prank_margins
+from rankwright.theory.margins import prank_margins
 from rankwright.theory.perceptron import prank_bound, prank_theorem2
 
-_CELLS = 1 << 21  # of the table of votes that is made at once
 # Margins that the bound tries, whatever the data: eight to an octave, so that the best of all is at
 # most 9 % above one of them, over the range in which neither they nor R^2 over squares overflow.
 _GAMMAS = np.exp2(np.arange(-8 * 400, 8 * 400 + 1) / 8)
@@ -82,6 +82,7 @@ class PRank(OrdinalLearner):
     True
     """
 
+    VOTES: ClassVar[bool] = True
     variant: Variant = "last"
     _: KW_ONLY
     classes: ArrayLike | None = None
@@ -90,47 +91,31 @@ class PRank(OrdinalLearner):
         r"""Return the projections :math:`w \cdot x` that the thresholds cut."""
         return super().decision_function(X)
 
+    def _n_thresholds(self) -> int:
+        return len(self.classes_) - 1
+
     def _kind_of_scale(self) -> Kind:
         return "center"  # the thresholds make up for it
 
     def _rest_in_scale(self, rest: Floats, offset: Any) -> Floats:
         return np.asarray(rest - offset)
 
-    @property
-    def _keeps_support(self) -> bool:
-        return self.kernel is not None or self.variant == "voted"
+    def _no_budget(self) -> str:
+        # Thresholds stay ordered because they move by whole steps and never back (Lemma 1).
+        return "the thresholds of PRank need not stay ordered when updates go"
 
     def _predict_ranks(self, X: Matrix) -> Ints:
-        if self.variant == "voted":
-            return self._voted_ranks(X)
-        scores = self._scores(X)
-        return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
-
-    def _voted_ranks(self, X: Matrix) -> Ints:
-        """Return weighted medians of what all weights and thresholds predict."""
-        kernel, k = self._kernel(), len(self.classes_)
+        if not self._votes:
+            scores = self._scores(X)
+            return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
+        k = len(self.classes_)
         # Thresholds after each update: b_r goes down by tau_r (R1).
         history = np.vstack([np.zeros(k - 1), -np.cumsum(self.taus_, axis=0)])
-        ends = np.append(self.born_, self.n_rounds_ + 1)
-        weights = np.diff(np.append(1, ends)).astype(np.float64)  # rounds that each survived
-        ranks = np.empty(X.shape[0], dtype=np.int64)
-        size = max(1, _CELLS // len(weights))
-        for begin in range(0, X.shape[0], size):
-            part = self._in_scale(X[begin : begin + size])
-            scores = np.zeros((part.shape[0], len(weights)))
-            if len(self.support_):
-                products = kernel(part, self.support_) * self.dual_coef_[:, 0]
-                np.cumsum(products, axis=1, out=scores[:, 1:])
-                finite_scores(scores, begin)
-            votes = np.zeros((part.shape[0], k))
-            predicted = np.zeros(scores.shape, dtype=np.int64)
-            for r in range(k - 1):
-                predicted += scores >= history[:, r]
-            for r in range(k):
-                votes[:, r] = (predicted == r) @ weights
-            # The median: the first rank that, with those below it, has half of the votes.
-            ranks[begin : begin + size] = (2 * np.cumsum(votes, 1) >= weights.sum()).argmax(1)
-        return ranks
+
+        def ballots(scores: Floats, which: slice) -> Bools:
+            return for_one((scores >= history[which]).sum(axis=2), k)
+
+        return median(self._count_votes(X, ballots, k))
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
@@ -163,17 +148,13 @@ class PRank(OrdinalLearner):
             n_updates = _kernels.prank(
                 native_rows(task.X), task.ranks, order, iterate, losses, taus
             )
-        if self.variant == "voted":
+        if self._votes:
             wrong = np.flatnonzero(losses)
             points = self._kernel().points(task.X, order[wrong], None)
-            self._remember(points, taus[wrong].astype(np.float64), self.n_rounds_ + 1 + wrong)
+            moves = taus[wrong].astype(np.float64)
+            self._remember(points, moves.sum(axis=1, keepdims=True), self.n_rounds_ + 1 + wrong)
+            self.taus_ = np.concatenate([self.taus_, moves])
         return Rounds(losses, n_updates)
-
-    def _remember(self, points: Any, taus: Floats, born: Ints) -> None:
-        self.support_ = np.concatenate([self.support_, points])
-        self.dual_coef_ = np.concatenate([self.dual_coef_, taus.sum(axis=1, keepdims=True)])
-        self.born_ = np.concatenate([self.born_, born])
-        self.taus_ = np.concatenate([self.taus_, taus])
 
     def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
         b = -self.taus_.sum(axis=0)
@@ -198,13 +179,9 @@ class PRank(OrdinalLearner):
         return Rounds(np.array(losses), len(taus) - 1)
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if self.kernel is not None:
-            raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
-        d, k = self.n_features_in_, len(self.classes_)
-        u = check_comparator(ledger.comparator, d + k - 1)
-        u = u / max(float(np.linalg.norm(u)), 1e-300)
-        margins = prank_margins(task.X @ u[:d], task.ranks, u[d:])
-        ledger.keep_max("radius", radius(task.X))
+        scores, thresholds, length = compared(ledger.comparator, task.X, self._n_thresholds())
+        margins = prank_margins(scores, task.ranks, thresholds) / max(length, 1e-300)
+        ledger.keep_max("radius", self._longest(task.X))
         ledger.keep_min("margin", margins.min(initial=math.inf))
         ledger.keep_max("largest", margins.max(initial=0.0))
         # D(gamma) needs of the margins below gamma how many they are, and their sum: both are kept

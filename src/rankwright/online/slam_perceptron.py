@@ -13,12 +13,12 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData, check_features
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
 from rankwright.online.base import Ledger, Rounds, check_step
-from rankwright.online.comparator import Dual
+from rankwright.online.comparator import compared
 from rankwright.online.kernel import kernel_rounds, learn_by_kernel
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Variant
@@ -26,7 +26,7 @@ from rankwright.online.parameters import parametrized
 from rankwright.online.rankers import OnlineLinearRanker
 from rankwright.theory.budget import budget_bound
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import check_comparator, ranking_margins
+from rankwright.theory.margins import ranking_margins
 from rankwright.theory.perceptron import (
     slam_corollary7,
     slam_misordered,
@@ -194,7 +194,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         return _SLAMTask(data, prepared, rounds, of_query)
 
     def _learn(self, task: _SLAMTask, order: Ints, comparator: Floats | None) -> Rounds:
-        scores = np.empty(0) if comparator is None else self._compared(comparator, task.data.X)[1]
+        scores = np.empty(0) if comparator is None else compared(comparator, task.data.X).scores
         if self.kernel is not None:
             return self._learn_by_kernel(task, order, scores)
         losses, surrogates = np.empty(len(order)), np.empty(len(order))
@@ -225,17 +225,10 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         terms = {"comparator": np.array(charges, dtype=np.float64)}
         return Rounds(task.weighted(losses, order), n_updates, terms)
 
-    def _compared(self, comparator: Any, X: Matrix) -> tuple[float, Floats]:
-        """Return the length of a comparator, and its scores."""
-        if isinstance(comparator, Dual):
-            return comparator.length, comparator.scores(X)[:, 0]
-        u = check_comparator(comparator, self.n_features_in_)
-        return float(np.linalg.norm(u)), np.asarray(X @ u, dtype=np.float64)
-
     def _charge(self, task: _SLAMTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         data = task.data
-        length, scores = self._compared(ledger.comparator, data.X)
-        ledger.keep_max("length", length)
+        u = compared(ledger.comparator, data.X)
+        ledger.keep_max("length", u.length)
         facts = SLAMFacts.of(task.prepared.v, data.groups, self.loss.cutoff)
         ledger.add("comparator", rounds.terms["comparator"])
         ledger.keep_max("radius", self._longest(data.X, data.order))
@@ -243,7 +236,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         ledger.keep_max("v_max", facts.v_max)
         ledger.keep_max("V", facts.V)
         labels = task.prepared.y
-        ledger.keep_min("margin", ranking_margins(scores, labels, data.groups).min(initial=inf))
+        ledger.keep_min("margin", ranking_margins(u.scores, labels, data.groups).min(initial=inf))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""

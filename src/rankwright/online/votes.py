@@ -14,7 +14,7 @@ The cost is that of updates times documents, in blocks that bound the memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ def count_votes(
     return np.concatenate(counts)
 
 
-def for_one(chosen: Ints, n_options: int) -> Bools:
+def for_one(chosen: NDArray[np.integer[Any]], n_options: int) -> Bools:
     """Return ballots with one option each."""
     return np.asarray(chosen[..., None] == np.arange(n_options))
 

@@ -1,5 +1,6 @@
 """Bounds as functions of data and model: what is guaranteed, and what happened."""
 
+from rankwright.theory.budget import budget_bound, budget_theorem
 from rankwright.theory.certificate import Certificate, certificate
 from rankwright.theory.generalization import Generalization, generalization
 from rankwright.theory.gradients import radius, score_gradient_norms
@@ -54,6 +55,8 @@ __all__ = [
     "LossTable",
     "MarginReport",
     "PredtronMargin",
+    "budget_bound",
+    "budget_theorem",
     "certificate",
     "generalization",
     "gradient_descent_bound",
