@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import rankwright as rw
-from rankwright.online import DualComparator, MulticlassPerceptron, PRank, SLAMPerceptron, WidrowHoff
+from rankwright.online import (
+    DualComparator,
+    MulticlassPerceptron,
+    PRank,
+    SLAMPerceptron,
+    WidrowHoff,
+)
 from rankwright.predtron import Predtron, PredtronClassifier, PredtronMultilabel, PredtronRanker
 from rankwright.problems import Multiclass
 from rankwright.theory import budget_bound, budget_theorem

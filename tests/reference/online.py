@@ -210,3 +210,22 @@ def pamir(
             run.n_updates += 1
         run.history.append(run.w)
     return run
+
+
+# --- votes -------------------------------------------------------------------------------------
+
+
+def most_voted(predictions: Sequence[Any], order: Sequence[Any]) -> Any:
+    """Return what was predicted most often; of equally many the first in this order."""
+    return max(order, key=lambda label: (sum(p == label for p in predictions), -order.index(label)))
+
+
+def median_voted(predictions: Sequence[Any], order: Sequence[Any]) -> Any:
+    """Return the first label that, with those before it, half of the predictions are."""
+    places = sorted(order.index(p) for p in predictions)
+    return order[places[(len(places) - 1) // 2]]
+
+
+def majority_voted(predictions: Sequence[Floats]) -> list[int]:
+    """Return the labels that more than half of the sets have."""
+    return [int(2 * sum(column) > len(column)) for column in zip(*predictions, strict=True)]

@@ -263,7 +263,9 @@ class KernelForm(KernelParameters, Standardized):
         coef = np.asarray(u.coef, dtype=np.float64)
         coef = coef[:, None] if coef.ndim == 1 else coef
         if X is None:
-            rows: Any = self._in_scale(check_features(self, u.points))
+            rows: Any = np.empty((0, self.n_features_in_))
+            if len(coef):  # a learner that made no update has none
+                rows = self._in_scale(check_features(self, u.points))
             points = self._kernel().points(rows, np.arange(rows.shape[0]), None)
         else:
             points = np.asarray(u.points)
