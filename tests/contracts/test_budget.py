@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -199,14 +199,17 @@ def test_what_has_no_theorem_is_refused() -> None:
         (PRank(kernel="rbf", budget=5), "budget must be None: the thresholds of PRank"),
         (WidrowHoff(kernel="rbf", budget=5), "budget must be None: Widrow-Hoff moves in every"),
         (MulticlassPerceptron(budget=5), "budget needs a kernel"),
-        (MulticlassPerceptron(kernel="rbf", budget=2.5), "budget must be None or a positive int"),
+        (
+            MulticlassPerceptron(kernel="rbf", budget=cast(Any, 2.5)),
+            "budget must be None or a positive int",
+        ),
         (MulticlassPerceptron(kernel="rbf", budget=5, variant="voted"), "needs variant='last'"),
         (Predtron(Multiclass(3), "augmented", kernel="rbf", budget=5), "also moves weights"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
     qid = np.zeros(20, dtype=int)
-    with pytest.raises(ValueError, match="budget must be at least the [0-9]+ documents of one"):
+    with pytest.raises(ValueError, match=r"budget must be at least the [0-9]+ documents of one"):
         PredtronRanker(kernel="rbf", budget=1, **PLAIN).fit(X, y, qid)
     weights = np.arange(1.0, 21.0)
     with pytest.raises(ValueError, match="a budget has no bound with weights"):

@@ -88,7 +88,7 @@ def coefficients(rng: np.random.Generator, name: str, n: int) -> tuple[Any, Any,
 @pytest.mark.parametrize("name", LEARNERS)
 def test_kernels_have_the_bounds_of_their_explicit_features(name: str) -> None:
     rng = np.random.default_rng(0)
-    learner, n_scores, _ = LEARNERS[name]
+    learner, _, _ = LEARNERS[name]
     for _ in range(5):
         X, *rest = stream(rng, name)
         coef, b, u = coefficients(rng, name, len(X))

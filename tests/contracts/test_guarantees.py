@@ -119,7 +119,7 @@ def test_the_bound_is_made_of_its_terms() -> None:
         SLAMPerceptron(kernel="rbf", standardize=False),
         PRank(kernel="rbf", standardize=False),
     ):
-        with pytest.raises(ValueError, match="a coefficient for each of the .* rows of X"):
+        with pytest.raises(ValueError, match=r"a coefficient for each of the .* rows of X"):
             learner.bound(u, X, y, qid)
     with pytest.raises(ValueError, match="the comparator must be a vector of"):
         SLAMPerceptron(standardize=False).bound([1.0] * 9, X, y, qid)

@@ -123,7 +123,8 @@ def test_decisions_are_shares_of_the_votes() -> None:
     X, scores = make_data()
     binary = PredtronClassifier(variant="voted", **PLAIN).fit(X, scores[:, 0] > 0)
     decision = binary.decision_function(X)
-    assert decision.shape == (50,) and np.abs(decision).max() <= 1
+    assert decision.shape == (50,)
+    assert np.abs(decision).max() <= 1
     np.testing.assert_array_equal(decision > 0, binary.predict(X))
     sets = PredtronMultilabel(variant="voted", **PLAIN).fit(X, scores > 0)
     np.testing.assert_array_equal(sets.decision_function(X) > 0, sets.predict(X))
@@ -165,7 +166,7 @@ def test_blocks_bound_the_memory_and_change_nothing(monkeypatch: pytest.MonkeyPa
 def test_nothing_votes_on_weights_that_change_in_every_round() -> None:
     X, scores = make_data()
     with pytest.raises(ValueError, match="variant must be one of last, averaged, but is 'voted'"):
-        WidrowHoff(variant="voted").fit(X, scores.argmax(axis=1))  # type: ignore[arg-type]
+        WidrowHoff(variant="voted").fit(X, scores.argmax(axis=1))
 
 
 # --- scores: the mean of directions -------------------------------------------------------------

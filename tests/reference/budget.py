@@ -72,7 +72,7 @@ class Forgetful:
 
 def multiclass_with_budget(
     X: Floats, ranks: npt.NDArray[np.int64], k: int, budget: int
-) -> tuple[Forgetful, list[int]]:
+) -> tuple[Forgetful, list[bool]]:
     """Run the multiclass perceptron with uniform updates; ranks count from 0."""
     run, mistakes = Forgetful(np.zeros((k, X.shape[1])), budget), []
     for x, y in zip(X, ranks.tolist(), strict=True):

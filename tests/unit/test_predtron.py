@@ -131,7 +131,7 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         (PredtronOrdinal(radius=np.inf), [0, 1, 1], "radius must be a positive number"),
         (PredtronOrdinal(kernel="rbf", norm="l1"), [0, 1, 1], "a kernel needs norm='l2'"),
         (
-            PredtronOrdinal(kernel="rbf", budget=5, mode="augmented"),
+            PredtronOrdinal("augmented", kernel="rbf", budget=5),
             [0, 1, 1],
             "also moves weights",
         ),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from rankwright.online.base import Ledger, OnlineLearner
+from rankwright.online.comparator import DualComparator
 from rankwright.theory.guarantee import Guarantee
 
 Learner = TypeVar("Learner", bound=OnlineLearner)
@@ -53,10 +54,11 @@ class GuaranteeLog:
 
     Parameters
     ----------
-    comparator : array-like
+    comparator : array-like or DualComparator
         What to compare with, known beforehand and of the form of the learner's weights: a vector
         for rankers and :class:`WidrowHoff`, weights and thresholds in one vector for
-        :class:`PRank`, prototypes for :class:`MulticlassPerceptron`.
+        :class:`PRank`, prototypes for :class:`MulticlassPerceptron`. With a kernel, a
+        :class:`DualComparator`.
 
     Attributes
     ----------
@@ -78,7 +80,7 @@ class GuaranteeLog:
     True
     """
 
-    def __init__(self, comparator: ArrayLike) -> None:
+    def __init__(self, comparator: ArrayLike | DualComparator) -> None:
         self.comparator = comparator
         self.entries: list[LogEntry] = []
         self._ledger = Ledger(comparator)
