@@ -77,9 +77,10 @@ def _our_classes(n_rows: int) -> Callable[[], Run]:
     from rankwright.predtron import PredtronClassifier
 
     X, y = _rows(n_rows)
+    classes = range(N_CLASSES)
 
     def run() -> Run:
-        model, seconds = timed(lambda: PredtronClassifier(standardize=False).fit(X, y))
+        model, seconds = timed(lambda: PredtronClassifier().partial_fit(X, y, classes=classes))
         return Run({"total": seconds}, {"mistakes": model.n_updates_ / n_rows})
 
     return run
@@ -142,9 +143,7 @@ def _one_pass(kind: str, n_queries: int) -> Callable[[], Run]:
     X = np.ascontiguousarray(data.X / data.X.std(axis=0), dtype=np.float32)
 
     def run() -> Run:
-        model, seconds = timed(
-            lambda: getattr(rw, kind)(standardize=False).fit(X, data.y, data.qid)
-        )
+        model, seconds = timed(lambda: getattr(rw, kind)().partial_fit(X, data.y, data.qid))
         return Run({"total": seconds}, {"loss": model.cumulative_loss_ / data.n_queries})
 
     return run

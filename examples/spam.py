@@ -46,9 +46,9 @@ def main() -> None:
     X, y = make_mails(1)
     X_test, y_test = make_mails(2)
     filters = {
-        "mistakes": PredtronClassifier(variant="averaged", n_epochs=5),
-        "costs": PredtronClassifier(COSTS, variant="averaged", n_epochs=5),
-        "costs, may ask": PredtronClassifier(COSTS, reject=ASK, variant="averaged", n_epochs=5),
+        "mistakes": PredtronClassifier(),
+        "costs": PredtronClassifier(COSTS),
+        "costs, may ask": PredtronClassifier(COSTS, reject=ASK),
     }
     print(f"{'filter':16}{'ham lost':>10}{'spam through':>14}{'asked':>8}{'cost per mail':>15}")
     for name, model in filters.items():

@@ -31,9 +31,9 @@ def main() -> None:
     X, y = make_ratings(1)
     X_test, y_test = make_ratings(2)
     models: dict[str, Any] = {
-        "counts mistakes": PredtronClassifier(mode="predicted", variant="averaged"),
-        "pays for distance": PredtronOrdinal(variant="averaged"),
-        "margins too": PredtronOrdinal(mode="augmented", variant="averaged"),
+        "counts mistakes": PredtronClassifier(mode="predicted"),
+        "pays for distance": PredtronOrdinal(),
+        "margins too": PredtronOrdinal(mode="augmented"),
     }
     print(f"{'learner':20}{'exact':>8}{'off by 2 or more':>18}{'mean distance':>15}")
     for name, model in models.items():

@@ -36,9 +36,7 @@ def main() -> None:
     X_test, y_test = make_articles(2)
     print(f"{'representation':18}{'first is right':>16}{'right of 3':>12}{'NDCG@10':>10}")
     for representation in ("-i", "1/i", "dcg"):
-        model = PredtronLabelRanker(
-            representation=representation, variant="averaged", n_epochs=3
-        ).fit(X, y)
+        model = PredtronLabelRanker(representation=representation).fit(X, y)
         ranks = model.rank(X_test)
         first = y_test[ranks == 1].mean()
         of_three = np.sum(y_test * (ranks <= 3)) / np.minimum(y_test.sum(axis=1), 3).sum()

@@ -47,8 +47,7 @@ NAMES = (*MODELS, *VARIANTS)
 _FOR_FILES: dict[str, Any] = {"standardize": True, "missing": "median"}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "domination-rank": {"alpha": 1e-2},
-    "slam-perceptron": {"variant": "averaged", "n_epochs": 5, "shuffle": True, "random_state": 0},
-    "pamir": {"variant": "averaged", "C": 1e-3},
+    "pamir": {"C": 1e-3},
 }
 # What model files may hold: those, and what a file of labelled queries cannot train.
 CLASSES = {kind: package for package, kind in MODELS.values()} | {
@@ -95,6 +94,22 @@ def make_model(name: str, **params: Any) -> Any:
     base, own = VARIANTS.get(name, (name, {}))
     common = {key: value for key, value in _FOR_FILES.items() if key in known}
     return kind(**common | _SETTINGS.get(base, {}) | own | params)
+
+
+def paper_params(name: str) -> dict[str, Any]:
+    """Return the parameters with which an online model is its paper's algorithm.
+
+    Examples
+    --------
+    >>> from rankwright.models import paper_params
+    >>> paper_params("widrow-hoff")["n_epochs"]
+    1
+    """
+    kind = model_class(name)
+    if not hasattr(kind, "paper_params"):
+        raise ValueError(f"only models that learn online have a paper's setting, not {name}.")
+    found: dict[str, Any] = kind.paper_params()
+    return found
 
 
 def name_and_params(estimator: Any, name: str = "") -> tuple[str, dict[str, Any]] | None:

@@ -79,8 +79,10 @@ def fit_stream(
 ) -> Learner:
     """Learn from scratch from a LETOR file of any size, in the order of its queries.
 
-    What comes out is what ``learner.fit`` makes of the whole file if it does not shuffle: the same
+    What comes out is what ``learner.fit`` makes of the whole file with ``shuffle=False``: the same
     bits, but for kernels and for norms of Predtron other than l2, whose sums depend on the pieces.
+    So a ranker is averaged over ``n_epochs`` passes, ten by default; but since a file larger than
+    memory is not shuffled, its order should be one of chance.
     The scale of a learner that standardizes is measured in a pass of its own; on the first 10,000
     documents of what can be read only once.
     What the run has to say, such as where it resumes, goes to the logger ``rankwright.streaming``.
@@ -146,6 +148,11 @@ def is_device(path: PathLike) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
+def can_be_read_again(path: PathLike) -> bool:
+    """Tell whether data are in a file, and not in a pipe."""
+    return path != STANDARD and os.path.isfile(path)
+
+
 def _beside(out: PathLike | None) -> str | None:
     """Return where checkpoints are; beside a device, such as ``/dev/null``, there is no place."""
     return None if out is None or is_device(out) else f"{os.fspath(out)}.checkpoint"
@@ -181,6 +188,7 @@ class _StreamRun:
         if self.learner.has_begun:
             self.fill = vars(self.learner).get("fill_")
         else:
+            self.learner.begin_as_fit()
             self._look_ahead()
         for n_pass in range(place["pass"], self.learner.n_epochs):
             self._pass(n_pass, place["pieces"] if n_pass == place["pass"] else 0, place)
@@ -254,7 +262,7 @@ class _StreamRun:
     @property
     def _seekable(self) -> bool:
         """Whether the data can be read again."""
-        return self.path != STANDARD and os.path.isfile(self.path)
+        return can_be_read_again(self.path)
 
     def _check(self) -> None:
         check_count("checkpoint_every", self.every, least=0)
@@ -278,7 +286,8 @@ class _StreamRun:
             )
         if self.learner.n_epochs > 1:
             raise ValueError(
-                f"{name} cannot be read twice, but n_epochs is {self.learner.n_epochs}."
+                f"{name} cannot be read twice, but n_epochs is {self.learner.n_epochs}: set it to "
+                "1, or write the data to a file."
             )
 
     def _start(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import rankwright as rw
 from rankwright.online import (
@@ -19,6 +18,7 @@ from rankwright.online import (
     WidrowHoff,
 )
 from rankwright.theory import MarginReport
+from tests.one_pass import one_pass
 from tests.reference.online import Floats
 
 # Many data here are odd on purpose.
@@ -52,7 +52,7 @@ def test_bounds_of_the_slam_perceptron_on_random_streams(update: Any) -> None:
     said_something, largest = 0, 0.0
     for i in range(700):
         X, y, qid, u = random_queries(rng, separable=i % 2 == 0)
-        model = SLAMPerceptron(METRICS[i % 4], update)
+        model = one_pass(SLAMPerceptron(METRICS[i % 4], update, standardize=True))
         bound = model.bound(u * 10.0 ** rng.integers(-3, 4), X, y, qid)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         assert bound.terms["loss"] == model.fit(X, y, qid).cumulative_loss_
@@ -113,7 +113,7 @@ def test_the_bound_is_made_of_its_terms() -> None:
     assert t["R"] == pytest.approx(report.radius)
     binary = MarginReport(X, y >= 1, qid, u)
     assert t["gamma"] == pytest.approx(binary.margin)
-    paper = SLAMPerceptron("ndcg", "paper", standardize=False).bound(u, X, y, qid)
+    paper = SLAMPerceptron.paper().bound(u, X, y, qid)
     assert paper.name in ("Theorem 5", "Algorithm 1 as printed, separable")
     for learner in (
         SLAMPerceptron(kernel="rbf", standardize=False),
@@ -142,7 +142,7 @@ def test_s1_the_printed_algorithm_breaks_its_theorem() -> None:
         for update, losses in found.items():
             kind: Any = update
             losses.append(
-                SLAMPerceptron("map", kind, standardize=False).fit(*data).cumulative_loss_
+                SLAMPerceptron.paper(metric="map", update=kind).fit(*data).cumulative_loss_
             )
     # The bound is the same for every scale; so are the losses of the runs that it speaks of.
     np.testing.assert_allclose(found["paper"], found["paper"][0])
@@ -205,7 +205,7 @@ def test_bounds_and_order_of_prank_on_random_streams() -> None:
     largest, said_something = 0.0, 0
     for i in range(1500):
         X, ranks, u, k = random_documents(rng, separable=i % 2 == 0)
-        model = PRank(classes=list(range(k)))
+        model = one_pass(PRank(classes=list(range(k)), standardize=True))
         bound = model.bound(u, X, ranks)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         fitted = model.fit(X, ranks)
@@ -232,8 +232,8 @@ def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:
     u = np.array([1.0, -0.5, 0.0, 0.2, -0.7, 0.6])  # weights, then thresholds
     value = X @ u[:4] + 0.3 * rng.normal(size=300)
     y = np.searchsorted(u[4:], value)
-    learner = rw.PRank(classes=[0, 1, 2], n_epochs=1, shuffle=False, standardize=False)
-    (rounds,) = clone(learner).fit_rounds(X, y)
+    learner = rw.PRank.paper(classes=[0, 1, 2])
+    (rounds,) = rw.PRank.paper(classes=[0, 1, 2]).fit_rounds(X, y)
     unit = u / np.linalg.norm(u)
     signs = np.where(y[:, None] > np.arange(2), 1, -1)
     margins = signs * ((X @ unit[:4])[:, None] - unit[4:])  # of every threshold
@@ -314,7 +314,8 @@ def test_mistakes_of_the_multiclass_perceptron(update: Any) -> None:
         y = (X @ u.T).argmax(axis=1)
         times = int(rng.integers(1, 10))
         X, y = np.tile(X, (times, 1)), np.tile(y, times)
-        bound = MulticlassPerceptron(update, classes=list(range(k))).bound(u, X, y)
+        model = one_pass(MulticlassPerceptron(update, classes=list(range(k)), standardize=True))
+        bound = model.bound(u, X, y)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         largest = max(largest, bound.terms["loss"] / bound.value)
     assert largest > 0.05
@@ -327,7 +328,7 @@ def test_squared_errors_of_widrow_hoff() -> None:
         y = rng.integers(0, 4, len(X))
         eta = rng.random() / rw.theory.radius(X) ** 2
         u = np.linalg.lstsq(X, y + 1.0, rcond=None)[0] * rng.choice([0, 1, 2])
-        model = WidrowHoff(eta, classes=[0, 1, 2, 3])
+        model = one_pass(WidrowHoff(eta, classes=[0, 1, 2, 3], standardize=True))
         bound = model.bound(u, X, y)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         assert model.fit(X, y).cumulative_loss_ <= 4 * bound.terms["loss"] * ROUNDING
@@ -342,7 +343,7 @@ def test_regret_of_online_gradient_descent(loss: str, schedule: Any) -> None:
     for i in range(15):
         X, y, qid, u = random_queries(rng, separable=i % 2 == 0)
         X, u = X / np.abs(X).max(), u * rng.choice([0.0, 1.0, 10.0])
-        model = OnlineRanker(loss, 10.0 ** rng.uniform(-3, 0), schedule=schedule)
+        model = one_pass(OnlineRanker(loss, 10.0 ** rng.uniform(-3, 0), schedule=schedule))
         bound = model.bound(u, X, y, qid)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         if schedule == "constant":
@@ -355,7 +356,8 @@ def test_regret_of_online_gradient_descent(loss: str, schedule: Any) -> None:
 def test_the_log_ends_with_the_bound_of_the_replay() -> None:
     rng = np.random.default_rng(0)
     X, y, qid, u = random_queries(rng, separable=False)
-    for model in (SLAMPerceptron(), SLAMPerceptron("map", "printed"), OnlineRanker("listnet")):
+    learners = (SLAMPerceptron(), SLAMPerceptron("map", "printed"), OnlineRanker("listnet"))
+    for model in map(one_pass, learners):
         log = GuaranteeLog(u)
         for q in np.unique(qid):
             assert log.partial_fit(model, X[qid == q], y[qid == q]) is model

@@ -21,6 +21,7 @@ from rankwright.online import (
     WidrowHoff,
 )
 from rankwright.online.base import Ledger
+from tests.one_pass import one_pass
 from tests.reference import online as reference
 from tests.reference.online import Floats
 
@@ -54,7 +55,8 @@ LABELERS: dict[str, Any] = {
 }
 LEARNERS = RANKERS | LABELERS
 for learner in LEARNERS.values():
-    learner.set_params(standardize=False)  # the papers' algorithms
+    one_pass(learner)  # the papers' algorithms
+LEARNERS["slam-voted"].set_params(shuffle=True)
 every_ranker = pytest.mark.parametrize("name", RANKERS)
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 every_labeler = pytest.mark.parametrize("name", LABELERS)
@@ -115,7 +117,7 @@ def test_slam_perceptron_is_its_twin(metric: str, update: Any, kind: Any) -> Non
         )
         expected = {"last": run.w, "averaged": run.averaged(), "voted": run.voted()}
         for variant in ("last", "averaged", "voted"):
-            model = SLAMPerceptron(metric, update, variant=variant, eta=eta)
+            model = one_pass(SLAMPerceptron(metric, update, variant=variant, eta=eta))
             (rounds,) = model.fit_rounds(kind(X), y, qid, Ledger(u))
             np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-10)
             np.testing.assert_allclose(rounds.terms["comparator"], run.comparator, atol=1e-10)
@@ -141,7 +143,7 @@ def test_online_gradient_descent_is_its_twin() -> None:
             expected = {"last": run.w, "averaged": run.averaged(), "voted": run.voted()}
             for variant, coef in expected.items():
                 kind: Any = {"schedule": schedule, "variant": variant}
-                model = OnlineRanker(loss, 0.3, **kind)
+                model = one_pass(OnlineRanker(loss, 0.3, **kind))
                 model.fit(sp.csr_array(X) if variant == "voted" else X, y, qid)
                 np.testing.assert_allclose(model.coef_, coef, atol=1e-10)
                 assert model.cumulative_loss_ == pytest.approx(sum(run.losses), abs=1e-9)
@@ -158,7 +160,7 @@ def test_a_loss_of_your_own() -> None:
         queries_of(X, y, qid), lambda s, y, t: (((s - y) ** 2).sum() / 2, s - y), [0.01] * 30
     )
     own: Any = Squares()
-    model = OnlineRanker(own, 0.01).fit(X, y, qid)
+    model = one_pass(OnlineRanker(own, 0.01)).fit(X, y, qid)
     np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
 
 
@@ -169,14 +171,16 @@ def test_prank_is_its_twin(kind: Any) -> None:
         X = rng.integers(-3, 4, (80, 3)).astype(float)  # many exact ties
         ranks = np.clip(np.round(X @ [1, -1, 0.5] + 3 + rng.normal(size=80)), 1, 5).astype(int)
         twin = reference.prank(X, ranks, 5)
-        model = PRank(classes=[1, 2, 3, 4, 5], standardize=False).fit(kind(X), ranks)
+        model = one_pass(PRank(classes=[1, 2, 3, 4, 5], standardize=False)).fit(kind(X), ranks)
         np.testing.assert_array_equal(model.coef_, twin.w)
         np.testing.assert_array_equal(model.thresholds_, twin.b)
         assert model.cumulative_loss_ == sum(twin.losses)
         assert model.n_updates_ == np.count_nonzero(twin.losses)
         np.testing.assert_array_equal(model.predict(X), [twin.rank(x) for x in X])
         np.testing.assert_array_equal(model.decision_function(X), X @ twin.w)
-        mean = PRank("averaged", classes=[1, 2, 3, 4, 5], standardize=False).fit(kind(X), ranks)
+        mean = one_pass(PRank("averaged", classes=[1, 2, 3, 4, 5], standardize=False)).fit(
+            kind(X), ranks
+        )
         np.testing.assert_allclose(mean.coef_, np.mean([w for w, _ in twin.history], 0), atol=1e-10)
         thresholds = np.mean([b for _, b in twin.history], 0)
         np.testing.assert_allclose(mean.thresholds_, thresholds, atol=1e-10)
@@ -193,9 +197,9 @@ def test_votes_of_prank_are_medians() -> None:
         votes.append([machine.rank(x) for x in X])
     median = np.sort(votes, axis=0)[(len(votes) - 1) // 2]
     for kernel in (None, "linear"):
-        model = PRank("voted", kernel=kernel, classes=[1, 2, 3, 4, 5], standardize=False).fit(
-            X, ranks
-        )
+        model = one_pass(
+            PRank("voted", kernel=kernel, classes=[1, 2, 3, 4, 5], standardize=False)
+        ).fit(X, ranks)
         np.testing.assert_array_equal(model.predict(X), median)
 
 
@@ -207,13 +211,13 @@ def test_multiclass_perceptron_is_its_twin(update: Any) -> None:
         ranks = rng.integers(1, 5, 80)
         run = reference.multiclass(X, ranks, 4, update)
         for kind in (np.asarray, sp.csr_array):
-            model = MulticlassPerceptron(update).fit(kind(X), ranks)
+            model = one_pass(MulticlassPerceptron(update)).fit(kind(X), ranks)
             np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
             assert model.cumulative_loss_ == sum(run.losses)
             assert model.n_updates_ == run.n_updates
-        mean = MulticlassPerceptron(update, variant="averaged").fit(X, ranks)
+        mean = one_pass(MulticlassPerceptron(update, variant="averaged")).fit(X, ranks)
         np.testing.assert_allclose(mean.coef_, run.averaged(), atol=1e-10)
-        dual = MulticlassPerceptron(update, kernel="linear").fit(X, ranks)
+        dual = one_pass(MulticlassPerceptron(update, kernel="linear")).fit(X, ranks)
         np.testing.assert_allclose(dual.decision_function(X), X @ run.w.T, atol=1e-9)
 
 
@@ -224,12 +228,12 @@ def test_widrow_hoff_is_its_twin(eta: float | None) -> None:
     ranks = rng.integers(1, 5, 80)
     run = reference.widrow_hoff(X, ranks, 4, eta)
     for kind in (np.asarray, sp.csr_array):
-        model = WidrowHoff(eta).fit(kind(X), ranks)
+        model = one_pass(WidrowHoff(eta)).fit(kind(X), ranks)
         np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
         assert model.cumulative_loss_ == sum(run.losses)
-    mean = WidrowHoff(eta, variant="averaged").fit(X, ranks)
+    mean = one_pass(WidrowHoff(eta, variant="averaged")).fit(X, ranks)
     np.testing.assert_allclose(mean.coef_, run.averaged(), atol=1e-10)
-    dual = WidrowHoff(eta, kernel="linear").fit(X, ranks)
+    dual = one_pass(WidrowHoff(eta, kernel="linear")).fit(X, ranks)
     np.testing.assert_allclose(dual.decision_function(X), X @ run.w, atol=1e-9)
     expected = np.clip(np.floor(X @ run.w + 0.5), 1, 4)
     np.testing.assert_array_equal(model.predict(X), expected)
@@ -242,13 +246,13 @@ def test_primal_and_kernel_forms_of_prank_agree_on_every_prediction(variant: Any
         X = rng.integers(-9, 10, (600, 4)).astype(float)  # sums of these are exact
         y = rng.integers(0, 5, 600)
         test = rng.integers(-9, 10, (200, 4)).astype(float)
-        primal = PRank(variant, standardize=False).fit(X, y)
+        primal = PRank.paper(variant=variant).fit(X, y)
         for kernel in ("linear", "poly", lambda a, b: a @ b.T):
             params: Any = {"degree": 1, "gamma": 1.0, "coef0": 0.0}
-            dual = PRank(variant, kernel=kernel, **params, standardize=False).fit(X, y)
+            dual = PRank.paper(variant=variant, kernel=kernel, **params).fit(X, y)
             assert dual.cumulative_loss_ == primal.cumulative_loss_
             np.testing.assert_array_equal(dual.predict(test), primal.predict(test))
-        gram = PRank(variant, kernel="precomputed", standardize=False).fit(X @ X.T, y)
+        gram = PRank.paper(variant=variant, kernel="precomputed").fit(X @ X.T, y)
         np.testing.assert_array_equal(gram.predict(test @ X.T), primal.predict(test))
 
 
@@ -268,13 +272,13 @@ def test_the_kernel_form_of_slam_makes_the_same_updates() -> None:
 
 def test_the_step_of_the_paper_is_measured() -> None:
     X, y, qid = make_data()
-    model = SLAMPerceptron(update="paper").fit(X, y, qid)
+    model = SLAMPerceptron.paper().fit(X, y, qid)
     groups = Groups.from_qid(qid)
     v = SLAM().weights(y, groups)
     ratios = [max(v[q]) / min(v[q][v[q] > 0]) for q in groups if v[q].any()]
     r = max(np.linalg.norm(X, axis=1))
     assert model.eta_ == pytest.approx(1 / (4 * max(groups.sizes) * r**2 * max(ratios)))
-    kernel = SLAMPerceptron(update="paper", kernel="linear").fit(X, y, qid)
+    kernel = one_pass(SLAMPerceptron(update="paper", kernel="linear")).fit(X, y, qid)
     assert kernel.eta_ == pytest.approx(model.eta_)
     cut = SLAMPerceptron("ndcg@3", "paper", radius=1.0, v_max=1.0).fit(X, y, qid)
     assert cut.eta_ == pytest.approx(1 / 12)  # Corollary 7: k instead of m
@@ -452,7 +456,7 @@ def test_steps_that_are_too_long() -> None:
             WidrowHoff(1.0, kernel=kernel, n_epochs=100, standardize=False).fit(100 * X, y)
     X[5:, 0] *= 1e200  # steps that are right for the documents before
     with pytest.raises(ValueError, match=r"^the weights overflow: scale the features\.$"):
-        WidrowHoff(standardize=False).fit(X, y)
+        WidrowHoff.paper().fit(X, y)
 
 
 # --- bad input ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from rankwright.predtron import (
     PredtronRanker,
 )
 from rankwright.problems import Binary, Multiclass, Multilabel, Ordinal, Problem, Ranking
+from tests.one_pass import one_pass
 from tests.reference import predtron as reference
 from tests.reference import problems as enumerated
 from tests.reference.problems import Enumerated, Floats
@@ -278,7 +279,7 @@ def test_streams_files_and_sparse_rows_give_the_same(name: str, tmp_path: Any) -
     model, label = ROWS[name]
     X, scores = make_rows()
     y = label(scores)
-    model.set_params(standardize=False)
+    one_pass(model)
     classes = {"classes": np.unique(y)} if y.ndim == 1 else {}
     whole = clone(model).fit(X, y)
     parts = clone(model)
@@ -310,7 +311,7 @@ def test_rankers_learn_from_streams_files_and_sparse_rows(
     X = rng.normal(size=(120, 9))
     y = np.digitize(X[:, 0] - X[:, 1], [-1, 0, 1])
     qid = rng.permutation(np.repeat(np.arange(12), 10))
-    model = PredtronRanker(mode=mode, norm=norm, radius=12.0, smallest_loss=0.001)
+    model = one_pass(PredtronRanker(mode=mode, norm=norm, radius=12.0, smallest_loss=0.001))
     whole = clone(model).fit(X, y, qid)
     first_rows = list(dict.fromkeys(qid.tolist()))
     parts = clone(model)

@@ -104,6 +104,7 @@ def test_pieces_with_the_scale_of_all_give_the_same_bits(name: str, tmp_path: Pa
     whole = clone(LEARNERS[name]).set_params(n_epochs=1, shuffle=False).fit(X, y, qid)
     moments = Moments(5)
     parts = clone(whole)
+    parts.begin_as_fit()
     cuts = np.split(np.arange(len(X)), [30, 36, 120])
     for rows in cuts:
         moments.add(sp.csr_array(X[rows]) if rows[0] else X[rows])

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from rankwright.online import PAMIR, OnlineRanker, SLAMPerceptron
 from rankwright.predtron import PredtronRanker
+from tests.one_pass import one_pass
 from tests.reference import losses, online
 from tests.reference.weights import WEIGHTED
 
@@ -41,7 +43,7 @@ def test_the_slam_perceptron_multiplies_v() -> None:
         lambda labels: losses.ndcg_weights(labels) * next(given),
         lambda labels, s: next(times) * online.ndcg_loss(labels, s, None),
     )
-    ranker = SLAMPerceptron()
+    ranker = one_pass(SLAMPerceptron())
     (rounds,) = ranker.fit_rounds(X, y, qid, sample_weight=a, query_weight=c)
     np.testing.assert_allclose(ranker.coef_, run.w, atol=1e-12)
     np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-12)
@@ -101,7 +103,7 @@ def test_predtron_with_equal_weights_takes_longer_steps() -> None:
 @pytest.mark.parametrize("name", RANKERS)
 def test_pieces_of_a_stream_keep_their_weights(name: str) -> None:
     X, y, qid, a, c = make_data()
-    ranker = RANKERS[name]
+    ranker = one_pass(clone(RANKERS[name]))
     whole = ranker.fit(X, y, qid, sample_weight=a, query_weight=c).predict(X)
     pieces = type(ranker)(**ranker.get_params())
     for part in (qid < 5, qid >= 5):

@@ -84,7 +84,7 @@ def test_a_triplet_has_the_weight_of_its_better_document_times_its_query_s() -> 
     ids = list(dict.fromkeys(qid.tolist()))
     queries = [(X[qid == i], y[qid == i]) for i in ids]
     run = reference.pamir(queries, draws(y, qid, 0), 300, 0.1, [(a * c)[qid == i] for i in ids])
-    model = PAMIR(0.1, n_triplets=300)
+    model = PAMIR.paper(C=0.1, n_triplets=300)
     (rounds,) = model.fit_rounds(X, y, qid, sample_weight=a, query_weight=c)
     np.testing.assert_allclose(model.coef_, run.w, atol=1e-10)
     np.testing.assert_allclose(rounds.losses, run.losses, atol=1e-10)
@@ -95,7 +95,7 @@ def test_every_triplet_is_drawn_about_equally_often() -> None:
     # One-hot documents and tiny steps: the weights count the draws.
     y = np.array([0.0, 0, 1, 1, 2])
     C, n = 1e-9, 60_000
-    counts = PAMIR(C, n_triplets=n).fit(np.eye(5), y).coef_ / C / n
+    counts = PAMIR.paper(C=C, n_triplets=n).fit(np.eye(5), y).coef_ / C / n
     # Better: one of the three with y > 0. Worse: 2 below those of label 1, 4 below that of label 2.
     one, two = 1 / 3 * 1 / 2, 1 / 3 * 1 / 4
     expected = [-(2 * one + two)] * 2 + [1 / 3 - two] * 2 + [1 / 3]

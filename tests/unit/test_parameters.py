@@ -72,4 +72,4 @@ def test_learners_work_without_docstrings() -> None:
     done = subprocess.run(
         [sys.executable, "-OO", "-c", code], capture_output=True, encoding="utf-8"
     )
-    assert done.stdout == "2\n", done.stderr
+    assert done.stdout == "20\n", done.stderr

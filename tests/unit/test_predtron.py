@@ -33,6 +33,7 @@ from rankwright.problems import (
     Ranking,
     surrogate,
 )
+from tests.one_pass import one_pass
 
 # Many data here are odd on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing")
@@ -43,7 +44,7 @@ X2 = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 
 def test_the_perceptron_by_hand() -> None:
     # x1 is a mistake (tie), x2 as well; x3 is scored 2 + 2 * -4 + ... < 0, and right.
-    model = PredtronClassifier(fit_intercept=False, standardize=False).fit(X2, [1, 0, 0])
+    model = PredtronClassifier.paper(mode="predicted").fit(X2, [1, 0, 0])
     # W += 2 x1; W -= 2 x2; then 2 - 4 < 0.
     np.testing.assert_array_equal(model.coef_, [[2.0, -4.0]])
     assert (model.n_rounds_, model.n_updates_, model.cumulative_loss_) == (3, 2, 2.0)
@@ -51,13 +52,11 @@ def test_the_perceptron_by_hand() -> None:
 
 
 def test_costs_scale_the_updates() -> None:
-    model = PredtronClassifier([3.0, 0.5], fit_intercept=False, standardize=False).fit(
-        X2, [1, 0, 0]
-    )
+    model = one_pass(PredtronClassifier([3.0, 0.5], fit_intercept=False)).fit(X2, [1, 0, 0])
     # 0.5 (2 x1), then 3 (2 x2): costs are by true class.
     np.testing.assert_array_equal(model.coef_, [[1.0, -12.0]])
     assert model.cumulative_loss_ == 3.5
-    same = PredtronClassifier([[0.0, 0.5], [3.0, 0.0]], fit_intercept=False, standardize=False).fit(
+    same = one_pass(PredtronClassifier([[0.0, 0.5], [3.0, 0.0]], fit_intercept=False)).fit(
         X2, [1, 0, 0]
     )
     np.testing.assert_array_equal(same.coef_, model.coef_)
@@ -216,9 +215,7 @@ def test_a_problem_says_what_it_lacks() -> None:
             return y
 
     bare: Any = Bare()
-    assert (
-        Predtron(bare, n_epochs=3, standardize=False).fit(X2, [1, 0, 0]).score(X2, [1, 0, 0]) == 0
-    )
+    assert one_pass(Predtron(bare, n_epochs=3)).fit(X2, [1, 0, 0]).score(X2, [1, 0, 0]) == 0
     heir: Any = type("Heir", (Bare, Problem), {})()
     for problem in (bare, heir):
         name = type(problem).__name__

@@ -24,7 +24,7 @@ from rankwright.cli.terminal import (
     read_like_data,
     with_missing,
 )
-from rankwright.models import NAMES, make_model, model_class
+from rankwright.models import NAMES, make_model, model_class, paper_params
 
 if TYPE_CHECKING:
     from rankwright.data import Dataset
@@ -43,6 +43,12 @@ Standardize = Annotated[
     typer.Option(
         "--standardize/--no-standardize",
         help="Bring features to one scale; on for linear and online models.",
+    ),
+]
+Paper = Annotated[
+    bool,
+    typer.Option(
+        "--paper", help="Online models: the paper's algorithm, one pass over the data as they are."
     ),
 ]
 Valid = Annotated[
@@ -69,6 +75,7 @@ def train(
     alpha: Alpha = None,
     l1_ratio: Annotated[float | None, typer.Option(help="Share of l1 in elasticnet.")] = None,
     standardize: Standardize = None,
+    paper: Paper = False,
     valid: Valid = None,
     param: Params = None,
     stream: Stream = False,
@@ -85,7 +92,9 @@ def train(
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
     given = _given(options, alpha) | parse_params(param or [])
-    ranker = make_model(model, **_defaults(model, valid is not None, stream) | given)
+    defaults = _defaults(model, valid is not None, data[0] if stream else None)
+    defaults |= paper_params(model) if paper else {}
+    ranker = make_model(model, **defaults | given)
     fill_missing(columns, ranker)
     if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
@@ -180,14 +189,16 @@ def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
             print_table(["strongest feature", "weight"], rows, err=err)
 
 
-def _defaults(model: str, validated: bool, stream: bool) -> dict[str, Any]:
+def _defaults(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
     """Return parameters that depend on how a model is trained."""
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
-    if stream:  # one pass in the order of the file, unless more are asked for
-        once = {"n_epochs": 1, "shuffle": False}
+    if stream is not None:  # in the order of the file, and once if it cannot be read again
+        from rankwright.streaming import can_be_read_again
+
+        once = {} if can_be_read_again(stream) else {"n_epochs": 1}
         known = model_class(model)().get_params()
-        return {name: value for name, value in once.items() if name in known}
+        return {k: v for k, v in ({"shuffle": False} | once).items() if k in known}
     return {}
 
 

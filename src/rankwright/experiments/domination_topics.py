@@ -135,9 +135,7 @@ def _topic(collection: Collection, topic: int) -> dict[str, dict[str, float]]:
 def _candidates(method: str, X: Matrix, y: Floats) -> list[Any]:
     if method == "PAMIR":
         n = 10 * X.shape[0]
-        return [
-            PAMIR(C, n_triplets=n, variant="averaged", standardize=False) for C in (1.0, 0.1, 0.01)
-        ]
+        return [PAMIR.paper(C=C, n_triplets=n, variant="averaged") for C in (1.0, 0.1, 0.01)]
     more: dict[str, Any] = {"tol": 1e-3, "max_iter": 100}
     if method != "sequential":
         more["n_induced"] = 20

@@ -17,17 +17,18 @@ SHARES = (0.1, 0.3, 0.5, 1.0, 1.5, 1.9)  # below 2 it is stable
 
 def learners(classes: list[int], squared_radius: float | None = None) -> dict[str, Any]:
     """Return the learners by name; with a radius, Widrow-Hoff's rates are shares of 1 / R^2."""
-    given: Any = {"classes": classes, "standardize": False}
     found: dict[str, Any] = {
-        "PRank": PRank(**given),
-        "multiclass perceptron, uniform": MulticlassPerceptron("uniform", **given),
-        "multiclass perceptron, max": MulticlassPerceptron("max", **given),
+        "PRank": PRank.paper(classes=classes),
+        "multiclass perceptron, uniform": MulticlassPerceptron.paper(classes=classes),
+        "multiclass perceptron, max": MulticlassPerceptron.paper(update="max", classes=classes),
     }
     if squared_radius is None:
         rates = {f"Widrow-Hoff, {rate:g}": rate for rate in RATES}
     else:
         rates = {f"Widrow-Hoff, {share:g} / R^2": share / squared_radius for share in SHARES}
-    return found | {name: WidrowHoff(rate, **given) for name, rate in rates.items()}
+    return found | {
+        name: WidrowHoff.paper(eta=rate, classes=classes) for name, rate in rates.items()
+    }
 
 
 def average_losses(learner: Any, X: Any, y: Floats, at: list[int]) -> list[float]:

@@ -60,10 +60,8 @@ def _one_sequence(seed: int, rounds: int, at: list[int]) -> dict[str, list[float
 
 def _same_as_the_kernel() -> Row:
     X, y = sample_points(0, 500)
-    kernel = PRank(
-        classes=CLASSES, kernel="poly", degree=2, coef0=1.0, gamma=1.0, standardize=False
-    ).fit(X, y)
-    weights = PRank(classes=CLASSES, standardize=False).fit(explicit(X), y)
+    kernel = PRank.paper(classes=CLASSES, kernel="poly", degree=2, coef0=1.0, gamma=1.0).fit(X, y)
+    weights = PRank.paper(classes=CLASSES).fit(explicit(X), y)
     difference = abs(kernel.cumulative_loss_ - weights.cumulative_loss_)
     what = "loss in kernel form less that with the kernel's explicit features, 500 rounds"
     return Row("Figure 2", what, difference, agrees(difference == 0))

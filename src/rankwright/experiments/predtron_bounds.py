@@ -55,9 +55,7 @@ def _runs(problem: str, mode: str, lengths: list[int]) -> list[tuple[float, floa
     found = []
     for n in lengths:
         X, y, qid, u = _labelled_stream(problem, n)
-        learner: Any = PROBLEMS[problem](mode=mode, standardize=False)
-        if "fit_intercept" in learner.get_params():
-            learner.set_params(fit_intercept=False)
+        learner: Any = PROBLEMS[problem].paper(mode=mode)
         more = (qid,) if problem == "subset ranking" else ()
         guarantee = learner.bound(u, X, y, *more)
         found.append((float(guarantee.terms["loss"]), float(guarantee.value)))

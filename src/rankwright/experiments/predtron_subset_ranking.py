@@ -57,7 +57,7 @@ def _trial_queries(name: str, n: int, m: int, seed: int) -> float:
     w = rng.normal(size=N_FEATURES)
     w /= np.linalg.norm(w)
     train, test = sample_queries(rng, w, n, m), sample_queries(rng, w, N_TEST, m)
-    return _loss(PredtronRanker("ndcg", name, standardize=False), train, test)
+    return _loss(PredtronRanker.paper(representation=name, mode="predicted"), train, test)
 
 
 def _trial_norms(name: str, p: int, n: int, seed: int) -> float:
@@ -68,7 +68,7 @@ def _trial_norms(name: str, p: int, n: int, seed: int) -> float:
     w /= np.linalg.norm(w)
     train, test = (_labelled(rng.uniform(-1, 1, (count, 10, p)), w, 10) for count in (n, N_TEST))
     norm: Any = name
-    return _loss(PredtronRanker("ndcg", "-i^1.1", norm=norm, standardize=False), train, test)
+    return _loss(PredtronRanker.paper(mode="predicted", norm=norm), train, test)
 
 
 def _sweep_sizes(

@@ -66,8 +66,8 @@ def _losses_and_bounds(update: Update, m: int, rounds: int, noisy: bool) -> dict
     facts = SLAMFacts.of(SLAM("ndcg").weights(y, groups), groups)
     radius = float(np.sqrt((X**2).sum(axis=1).max()))
     length = float(np.linalg.norm(u))
-    learner = SLAMPerceptron(
-        "ndcg", update, radius=radius, max_docs=facts.max_docs, v_max=facts.v_max
+    learner = SLAMPerceptron.paper(
+        update=update, radius=radius, max_docs=facts.max_docs, v_max=facts.v_max
     )
     at = np.unique(np.geomspace(1, rounds, 40).astype(int)) - 1
     losses, bounds, begin = [], [], 0

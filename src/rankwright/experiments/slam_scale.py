@@ -54,7 +54,7 @@ def run(context: Context) -> Findings:
 def _cumulative(update: Update, scale: float, rounds: int) -> float:
     X = np.tile(scale * QUERY, (rounds, 1))
     qid = np.repeat(np.arange(rounds), len(QUERY))
-    learner = SLAMPerceptron("map", update, standardize=False)
+    learner = SLAMPerceptron.paper(metric="map", update=update)
     return float(learner.fit(X, np.tile(LABELS, rounds), qid).cumulative_loss_)
 
 

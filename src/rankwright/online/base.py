@@ -14,6 +14,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
+from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
 from rankwright.theory.guarantee import Guarantee
 
@@ -85,12 +86,13 @@ class Given:
     query_weight: ArrayLike | None = None
 
 
-class OnlineLearner(Standardized):
+class OnlineLearner(Settings, Standardized):
     """Base of the online learners.
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
     loss, and updates. ``fit`` starts afresh and passes ``n_epochs`` times over the data;
-    ``partial_fit`` continues with more of it.
+    ``partial_fit`` continues with more of it. ``fit`` of a learner made by :meth:`paper` is what
+    ``partial_fit`` does.
 
     To add a learner, derive from this class, or from
     :class:`~rankwright.online.OnlineLinearRanker` if it has one weight for each feature. Store
@@ -120,6 +122,7 @@ class OnlineLearner(Standardized):
         Sum of the losses of all rounds, each before its update.
     """
 
+    PAPER: ClassVar[dict[str, Any]] = {"n_epochs": 1, "shuffle": False, "standardize": False}
     takes_weights: ClassVar[bool] = False
     """Whether ``_learn`` looks at ``data.weights`` and ``data.weight_of_queries``."""
     n_rounds_: int
@@ -202,6 +205,7 @@ class OnlineLearner(Standardized):
         """
         self.check_params()
         data = self._check_data(Given(X, y, qid, first=True, **weights))
+        self.settle(whole=True)
         self._begin_scale(data.X, whole=True)
         data = self._data_in_scale(data)
         self._begin(data, whole=True)
@@ -226,6 +230,7 @@ class OnlineLearner(Standardized):
         self.check_params()
         data = self._check_data(Given(X, y, qid, first, classes, **weights))
         if first:
+            self.settle(whole=False)
             self._begin_scale(data.X, whole=False)
         data = self._data_in_scale(data)
         if first:

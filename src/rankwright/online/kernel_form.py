@@ -18,12 +18,13 @@ from rankwright.online.comparator import Dual, DualComparator
 from rankwright.online.kernel import BLOCK, Expansion, Kernel, Support
 from rankwright.online.means import Variant
 from rankwright.online.parameters import KernelParameters
+from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
 from rankwright.online.votes import Ballots, History, count_votes, linear_history, survived
 from rankwright.theory.gradients import radius
 
 
-class KernelForm(KernelParameters, Standardized):
+class KernelForm(KernelParameters, Settings, Standardized):
     """Mixin of learners with a parameter ``kernel``.
 
     Without a kernel a learner has weights; with one it has ``support_`` (documents as
@@ -36,7 +37,8 @@ class KernelForm(KernelParameters, Standardized):
 
     VOTES: ClassVar[bool] = False
     """Whether all weights vote, if ``variant`` is "voted": they do on classes and sets."""
-    variant: Variant
+    variant: Variant | None
+    variant_: Variant
     support_: Any
     dual_coef_: Floats
     born_: Ints
@@ -63,6 +65,12 @@ class KernelForm(KernelParameters, Standardized):
                 "sums over documents that are gone."
             )
 
+    def settle(self, whole: bool) -> None:
+        """Decide what was left open: with a budget the last weights predict."""
+        super().settle(whole)
+        if self.budget is not None:
+            self.variant_ = "last"
+
     def _no_budget(self) -> str:
         """Return why there is no theorem for a budget, if there is none."""
         return f"{type(self).__name__} has no bound for one"
@@ -70,7 +78,7 @@ class KernelForm(KernelParameters, Standardized):
     @property
     def _votes(self) -> bool:
         """Whether the weights of all rounds vote."""
-        return self.VOTES and self.variant == "voted"
+        return self.VOTES and self.variant_ == "voted"
 
     @property
     def _keeps_support(self) -> bool:
@@ -80,7 +88,7 @@ class KernelForm(KernelParameters, Standardized):
         """Return what else is kept of the documents: its name, and how many numbers."""
         if self.budget is not None:
             return "gains_", 2
-        averages = self.variant == "voted" and not self.VOTES
+        averages = self.variant_ == "voted" and not self.VOTES
         return ("squared_lengths_", 1) if averages else ("", 0)
 
     def _kernel(self) -> Kernel:
@@ -181,7 +189,7 @@ class KernelForm(KernelParameters, Standardized):
         The mean of the sums over the rounds has each document as long as it was part of them; that
         of their directions has it for each round by one over the length.
         """
-        if self.variant == "averaged":
+        if self.variant_ == "averaged":
             return np.asarray((n_rounds + 1 - self.born_) / max(n_rounds, 1))
         if self._extra()[0] != "squared_lengths_" or len(self.born_) == 0:
             return np.ones(len(self.born_))

@@ -1,6 +1,6 @@
 r"""What predicts: the last weights of an online learner, or a mean over its rounds.
 
-With :math:`w_t` the weights after round t of T, ``variant`` is
+With :math:`w_t` the weights after round t of T, ``variant_`` is
 
 - ``"last"``: :math:`w_T`,
 - ``"averaged"``: :math:`\frac{1}{T} \sum_t w_t`,
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,9 +28,9 @@ Variant: TypeAlias = Literal["last", "averaged", "voted"]
 VARIANTS: tuple[Variant, ...] = ("last", "averaged", "voted")
 
 
-def check_variant(variant: str, allowed: tuple[Variant, ...] = VARIANTS) -> None:
-    """Raise unless there is such a variant."""
-    if variant not in allowed:
+def check_variant(variant: str | None, allowed: tuple[Variant, ...] = VARIANTS) -> None:
+    """Raise unless there is such a variant; None leaves it open."""
+    if variant is not None and variant not in allowed:
         raise ValueError(f"variant must be one of {', '.join(allowed)}, but is {variant!r}.")
 
 
@@ -63,7 +63,9 @@ class WeightForm:
     """
 
     _names: ClassVar[Names]
-    variant: Variant
+    LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {"variant": ("averaged", "last")}
+    variant: Variant | None
+    variant_: Variant
     n_rounds_: int
     since_: int  # the round that made the weights
 
@@ -73,7 +75,7 @@ class WeightForm:
 
     def _mean(self) -> Variant:
         """Return which mean of the weights is kept."""
-        return self.variant
+        return self.variant_
 
     def _length(self, weights: Floats) -> float:
         """Return the length of weights; summed in order, so that it is the same everywhere."""

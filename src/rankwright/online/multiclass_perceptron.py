@@ -67,7 +67,7 @@ class MulticlassPerceptron(OrdinalLearner):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = np.where(X[:, 0] > 0.5, "good", np.where(X[:, 1] > 0, "fair", "poor"))
-    >>> model = MulticlassPerceptron(classes=["poor", "fair", "good"], variant="averaged")
+    >>> model = MulticlassPerceptron(classes=["poor", "fair", "good"])
     >>> model.fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.1
     True
     """
@@ -75,7 +75,7 @@ class MulticlassPerceptron(OrdinalLearner):
     VOTES: ClassVar[bool] = True
     update: Literal["uniform", "max"] = "uniform"
     _: KW_ONLY
-    variant: Variant = "last"
+    variant: Variant | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:

@@ -63,8 +63,7 @@ class OnlineRanker(OnlineLinearRanker):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> ranker = OnlineRanker("listnet", variant="averaged", n_epochs=3)
-    >>> ranker = ranker.fit(train.X, train.y, train.qid)
+    >>> ranker = OnlineRanker("listnet").fit(train.X, train.y, train.qid)
     >>> ranker.score(test.X, test.y, test.qid) > 0.7
     True
     """
@@ -75,7 +74,7 @@ class OnlineRanker(OnlineLinearRanker):
     takes_weights: ClassVar[bool] = True
     bounds_metric: ClassVar[bool] = False
     schedule: Schedule = "constant"
-    variant: Variant = "last"
+    variant: Variant | None = None
 
     def loss_for(self, y: Floats) -> Loss:
         """Return the loss, whatever the labels are."""

@@ -42,7 +42,7 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
 
     _names: ClassVar[Names] = Names("iterate_", "iterate_sum_", always=True)
     classes: ArrayLike | None = None
-    variant: Variant = "last"
+    variant: Variant | None = None
     classes_: NDArray[Any]
 
     def score(
@@ -114,7 +114,7 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
         return "size"  # there is no intercept
 
     def _mean(self) -> Variant:
-        return "averaged" if self.variant == "averaged" else "last"
+        return "averaged" if self.variant_ == "averaged" else "last"
 
     def _scores(self, X: Matrix) -> Floats:
         """Return one number for each document, which is what most decide by."""

@@ -41,9 +41,8 @@ class PAMIR(OnlineLinearRanker):
     n_triplets : int, optional
         Triplets of one pass, that is, of one epoch of ``fit`` or one call of ``partial_fit``; ten
         for each document by default.
-    variant : {"last", "averaged", "voted"}, default "last"
-        Which weights predict: the last, their mean over the rounds, or the mean of their
-        directions.
+    variant : {"last", "averaged", "voted"}, optional
+        Which weights predict, as for :class:`SLAMPerceptron`: averaged in ``fit`` by default.
     n_epochs : int, default 1
         Passes in ``fit``.
     random_state : int, default 0
@@ -71,19 +70,20 @@ class PAMIR(OnlineLinearRanker):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> ranker = PAMIR(C=0.001, variant="averaged").fit(train.X, train.y, train.qid)
+    >>> ranker = PAMIR(C=0.001).fit(train.X, train.y, train.qid)
     >>> ranker.score(test.X, test.y, test.qid) > 0.8
     True
     """
 
     takes_weights = True
+    shuffle = False  # triplets are drawn at random
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         n_triplets: int | None = None,
-        variant: Variant = "last",
+        variant: Variant | None = None,
         n_epochs: int = 1,
         random_state: int = 0,
         standardize: bool | ArrayLike | None = None,

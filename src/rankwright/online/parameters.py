@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 _TEXTS = {
     "rounds": """\
-n_epochs : int, default 1
+n_epochs : int, default 10
     Passes over the data in ``fit``.
-shuffle : bool, default False
+shuffle : bool, default True
     Take the {} in a random order, another in each pass.
 random_state : int, optional
     Seed of that order.
@@ -43,12 +43,14 @@ budget : int, optional
     The most documents that the sum may have: the oldest fade and go, with a bound
     (:mod:`rankwright.online.budget`).""",
     "variant": """\
-variant : {{"last", "averaged", "voted"}}, default "last"
+variant : {{"last", "averaged", "voted"}}, optional
     Which weights predict: the last, their mean over the rounds, or the mean of their
-    directions.""",
+    directions. By default a learner that begins with ``fit`` is averaged, and one that begins with
+    ``partial_fit`` has the last.""",
     "mean": """\
-variant : {{"last", "averaged"}}, default "last"
-    Which {} predict: the last, or their mean over the rounds.""",
+variant : {{"last", "averaged"}}, optional
+    Which {} predict: the last, or their mean over the rounds. By default a learner that begins with
+    ``fit`` is averaged, and one that begins with ``partial_fit`` has the last.""",
     "ordinal": """\
 classes : array-like, optional
     All labels, worst first. By default the labels of the data, sorted.
@@ -118,8 +120,8 @@ def _written_out(place: re.Match[str]) -> str:
 class RoundParameters:
     """How often and in which order ``fit`` goes over the data, and on which scale."""
 
-    n_epochs: int = 1
-    shuffle: bool = False
+    n_epochs: int = 10
+    shuffle: bool = True
     random_state: int | None = None
     standardize: bool | ArrayLike | None = None
     missing: Missing = "error"

@@ -52,10 +52,11 @@ class PRank(OrdinalLearner):
 
     Parameters
     ----------
-    variant : {"last", "averaged", "voted"}, default "last"
+    variant : {"last", "averaged", "voted"}, optional
         What predicts: the last weights and thresholds, their mean over the rounds, or the median of
         the labels that all of them predict, each weighted with the rounds that it survived. Votes
-        keep every document that led to an update.
+        keep every document that led to an update. By default a learner that begins with ``fit`` is
+        averaged, and one that begins with ``partial_fit`` has the last.
     @ordinal
 
     Attributes
@@ -78,12 +79,12 @@ class PRank(OrdinalLearner):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((500, 2))
     >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
-    >>> PRank(variant="averaged", n_epochs=5).fit(X, y).score(X, y) > -0.1
+    >>> PRank().fit(X, y).score(X, y) > -0.1
     True
     """
 
     VOTES: ClassVar[bool] = True
-    variant: Variant = "last"
+    variant: Variant | None = None
     _: KW_ONLY
     classes: ArrayLike | None = None
 

@@ -120,7 +120,7 @@ class OnlineLinearRanker(WeightForm, RankerByRounds):
     """
 
     _names: ClassVar[Names] = Names("last_coef_", "coef_sum_", weights_if_last="coef_")
-    variant: Variant = "last"
+    variant: Variant | None = None
     coef_: Floats
 
     def _warn_of_no_update(self) -> None:

@@ -106,8 +106,7 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> ranker = SLAMPerceptron(variant="averaged", n_epochs=5)
-    >>> ranker = ranker.fit(train.X, train.y, train.qid)
+    >>> ranker = SLAMPerceptron().fit(train.X, train.y, train.qid)
     >>> ranker.score(test.X, test.y, test.qid) > 0.7
     True
     """
@@ -116,7 +115,8 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     update: Update = "misordered"
     _: KW_ONLY
     takes_weights: ClassVar[bool] = True
-    variant: Variant = "last"
+    PAPER: ClassVar[dict[str, Any]] = {"update": "paper"}
+    variant: Variant | None = None
     eta: float | None = None
     threshold: float = 1.0
     radius: float | None = None

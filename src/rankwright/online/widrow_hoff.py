@@ -60,13 +60,13 @@ class WidrowHoff(OrdinalLearner):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((500, 2))
     >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
-    >>> WidrowHoff(n_epochs=5).fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.3
+    >>> WidrowHoff().fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.3
     True
-    """  # noqa: E501
+    """
 
     eta: float | None = None
     _: KW_ONLY
-    variant: Variant = "last"
+    variant: Variant | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:

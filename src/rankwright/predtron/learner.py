@@ -37,7 +37,7 @@ from rankwright.theory.links import (
 class PredtronParameters:
     """What all Predtron learners have."""
 
-    variant: Variant = "last"
+    variant: Variant | None = None
     eta: float | None = None
     radius: float | None = None
 
@@ -56,6 +56,7 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
     """
 
     _names: ClassVar[Names] = Names("weights_", "coef_sum_")
+    PAPER: ClassVar[dict[str, Any]] = {"mode": "augmented", "fit_intercept": False}
     mode: str = "predicted"
     norm: NormName = "l2"
     smallest_loss: float | None = None
@@ -105,7 +106,7 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
         return "mode='augmented' also moves weights that are right, and has no bound for one"
 
     def _mean(self) -> Variant:
-        return "last" if self._votes else self.variant
+        return "last" if self._votes else self.variant_
 
     def _n_rounds(self, data: Any) -> int:
         return int(data.n_rounds)

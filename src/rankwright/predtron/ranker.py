@@ -66,8 +66,7 @@ class PredtronRanker(RankerByRounds, PredtronOfRankings):
     --------
     >>> from rankwright.data import make_mslr_like
     >>> train, test = make_mslr_like(n_queries=100, mean_docs=30).split((0.7, 0.3))
-    >>> ranker = PredtronRanker(variant="averaged", n_epochs=5)
-    >>> ranker = ranker.fit(train.X, train.y, train.qid)
+    >>> ranker = PredtronRanker().fit(train.X, train.y, train.qid)
     >>> ranker.score(test.X, test.y, test.qid) > 0.7
     True
     """
