@@ -52,11 +52,7 @@ class PRank(OrdinalLearner):
 
     Parameters
     ----------
-    variant : {"last", "averaged", "voted"}, optional
-        What predicts: the last weights and thresholds, their mean over the rounds, or the median of
-        the labels that all of them predict, each weighted with the rounds that it survived. Votes
-        keep every document that led to an update. By default a learner that begins with ``fit`` is
-        averaged, and one that begins with ``partial_fit`` has the last.
+    @voting median
     @ordinal
 
     Attributes
