@@ -116,6 +116,7 @@ RULES: Mapping[str, Rule] = {
     "fit_intercept": TRUTH,
     "gamma": POSITIVE,
     "degree": whole(1),
+    "budget": whole(1),
     "coef0": FINITE,
     # trees
     "n_estimators": whole(1),

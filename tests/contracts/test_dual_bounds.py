@@ -117,7 +117,7 @@ def test_losses_are_below_the_bounds_of_kernels(name: str) -> None:
         _, _, u = coefficients(rng, name, len(X))
         if i % 2:  # one that learned, on another pass
             learner.set_params(n_epochs=20)
-            u = DualComparator.of(learner.fit(X, *rest))
+            u = clone(learner).fit(X, *rest)
             learner.set_params(**PLAIN)
         bound = learner.bound(u, X, *rest)
         assert bound.terms["loss"] <= bound.value * ROUNDING
@@ -153,7 +153,7 @@ def test_scales_and_intercepts() -> None:
     y = np.digitize((X - X.mean(axis=0)) @ [0.01, 100], [-1, 1])
     # A learner that standardizes sees scaled documents, of the comparator too.
     model = PRank(kernel="rbf", n_epochs=5).fit(X, y)
-    u = DualComparator.of(model)
+    u = model.as_comparator()
     bound = PRank(kernel="rbf", n_epochs=1).bound(u, X, y)
     assert bound.terms["loss"] <= bound.value * ROUNDING
     assert PRank(kernel="rbf", n_epochs=1).bound(model, X, y).value == bound.value
@@ -201,5 +201,5 @@ def test_comparators_that_cannot_be() -> None:
             model.bound(u, X, y)
     with pytest.raises(ValueError, match="a comparator in kernel form must be a DualComparator"):
         GuaranteeLog(np.ones(42)).partial_fit(model, X, y)
-    with pytest.raises(TypeError, match="a fitted learner with a kernel was expected"):
-        DualComparator.of(PRank().fit(X, y))
+    with pytest.raises(ValueError, match="only a learner with a kernel is a comparator"):
+        model.bound(PRank().fit(X, y), X, y)

@@ -47,19 +47,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-
 from rankwright.data.validation import Floats
 
 SHARE: Final = 0.5  # of the gains, that all damage together may take
-
-
-def check_budget(budget: int | None) -> None:
-    """Raise unless there can be such a budget."""
-    if budget is None:
-        return
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"budget must be None or a positive integer, but is {budget!r}.")
 
 
 class Budget:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,8 @@ class DualComparator:
 
     for each score. The kernel, and the scale of the features, are those of the learner. In
     ``bound`` an array is enough, of the form of the learner's weights with a number for each row of
-    X in place of one for each feature; a stream needs to know the documents beforehand.
+    X in place of one for each feature, and so is another learner that was fitted with this kernel.
+    A stream needs to know the documents beforehand.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class DualComparator:
     >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)
     >>> model = MulticlassPerceptron(kernel="poly", degree=2, n_epochs=20, variant="last").fit(X, y)
     >>> once = MulticlassPerceptron(kernel="poly", degree=2, n_epochs=1)
-    >>> guarantee = once.bound(DualComparator.of(model), X, y)
+    >>> guarantee = once.bound(model.as_comparator(), X, y)
     >>> guarantee.terms["loss"] <= guarantee.value
     True
     """
@@ -50,16 +51,6 @@ class DualComparator:
     points: Any
     coef: ArrayLike
     thresholds: ArrayLike | None = None
-
-    @classmethod
-    def of(cls, model: Any) -> Self:
-        """Return what predicts in a fitted learner with a kernel."""
-        if getattr(model, "kernel", None) is None or "support_" not in vars(model):
-            raise TypeError(f"a fitted learner with a kernel was expected, but came {model!r:.50}.")
-        points = model.support_
-        if "scale_" in vars(model):  # documents as they are
-            points = points * model.scale_ + vars(model).get("center_", 0.0)
-        return cls(points, model.predicting_coef(), vars(model).get("thresholds_"))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rankwright.data.validation import Floats, Matrix, check_X
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features
-from rankwright.online.budget import Budget, check_budget
+from rankwright.online.budget import Budget
 from rankwright.online.comparator import Dual, DualComparator
 from rankwright.online.kernel import BLOCK, Expansion, Kernel, Support
 from rankwright.online.means import Variant
@@ -52,7 +52,6 @@ class KernelForm(KernelParameters, Settings, Standardized):
         """Raise for parameters that cannot be."""
         super().check_params()
         self._kernel()  # it raises
-        check_budget(self.budget)
         if self.budget is None:
             return
         if self.kernel is None:
@@ -137,6 +136,8 @@ class KernelForm(KernelParameters, Settings, Standardized):
             self.forgotten_ = np.zeros(Budget.N_TOTALS)
 
     def _expansion(self) -> Expansion:
+        if ("gains_" in vars(self)) != (self.budget is not None):
+            raise ValueError("budget must be there from the first round on, or not at all.")
         name, _ = self._extra()
         more = getattr(self, name) if name else np.empty((len(self.born_), 0))
         support = Support(self.support_, self.dual_coef_, self.born_, more)
@@ -216,12 +217,24 @@ class KernelForm(KernelParameters, Settings, Standardized):
 
     # ---- comparators ----
 
+    def as_comparator(self) -> DualComparator:
+        """Return what predicts in this fitted learner, as a comparator of other runs.
+
+        If the weights of all rounds vote, the last of them.
+        """
+        if self.kernel is None:
+            raise ValueError("only a learner with a kernel is a comparator in kernel form.")
+        points = self.support_
+        if "scale_" in vars(self):  # documents as they are
+            points = points * self.scale_ + vars(self).get("center_", 0.0)
+        return DualComparator(points, self.predicting_coef(), vars(self).get("thresholds_"))
+
     def _comparator_for(self, u: Any, X: Any) -> Any:
         """Return a comparator of ``bound``: coefficients of the rows of X become a sum of them."""
         if self.kernel is None:
             return u
         if isinstance(u, KernelForm):
-            u = DualComparator.of(u)
+            u = u.as_comparator()
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(u, DualComparator):
             given = np.asarray(u, dtype=np.float64)
@@ -239,7 +252,7 @@ class KernelForm(KernelParameters, Settings, Standardized):
         if self.kernel is None:
             return super()._comparator_in_scale(u)
         if isinstance(u, KernelForm):
-            u = DualComparator.of(u)
+            u = u.as_comparator()
         if not isinstance(u, Dual | DualComparator):
             raise ValueError(
                 "a comparator in kernel form must be a DualComparator: documents, and their "

@@ -44,10 +44,7 @@ class MulticlassPerceptron(InterceptLearner):
     ----------
     update : {"uniform", "max"}, default "uniform"
         Which prototypes of wrong labels are moved.
-    variant : {"last", "averaged", "voted"}, default "last"
-        What predicts: the last prototypes, their mean over the rounds, or the label that most of
-        all prototypes predict, each with as many votes as rounds that they survived; of labels with
-        equally many the first. Votes keep every document that led to an update.
+    @voting plurality
     @intercept
     @ordinal
 

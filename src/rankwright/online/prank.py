@@ -56,11 +56,7 @@ class PRank(OrdinalLearner):
 
     Parameters
     ----------
-    variant : {"last", "averaged", "voted"}, optional
-        What predicts: the last weights and thresholds, their mean over the rounds, or the median of
-        the labels that all of them predict, each weighted with the rounds that it survived. Votes
-        keep every document that led to an update. By default a learner that begins with ``fit`` is
-        averaged, and one that begins with ``partial_fit`` has the last.
+    @voting median
     threshold_step : float or "auto", optional
         How far thresholds move. ``"auto"`` is the mean of :math:`\|x\|^2` over the documents as the
         learner sees them, to the nearest power of two, measured before the first round; of

@@ -8,6 +8,12 @@ are sums over the updates; the scores under all weights are running sums over th
 .. math::
     f_t(x) = \sum_{i : \text{born}_i \le t} c_i\, K(x_i, x).
 
+What decides is the plurality of classes, the first of those that have most votes (the option to
+reject stands behind the classes); the median of ordered classes, the first that has half of the
+votes with those below it; and the majority on each label of a set, which is there if it has more
+votes than it lacks. Where a prediction is a score, as in rankers, nobody can vote, and ``"voted"``
+is the mean of the directions of the weights (:mod:`rankwright.online.means`).
+
 The cost is that of updates times documents, in blocks that bound the memory.
 """
 

@@ -154,6 +154,8 @@ class PredtronClassifier(PredtronOfClasses):
     mode : {"auto", "augmented", "predicted", "loss_driven"}, default "auto"
         The update. ``"auto"`` is ``"augmented"`` with an option to reject, for which scores must
         be on the scale of the losses; ``"loss_driven"`` with costs; and ``"predicted"`` otherwise.
+    @norm
+    @voting plurality
     @rows
 
     Attributes
@@ -243,6 +245,8 @@ class PredtronOrdinal(PredtronOfClasses):
     mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
         The update, see :class:`~rankwright.predtron.Predtron`. ``"predicted"`` takes no notice of
         distances.
+    @norm
+    @voting median
     @rows
 
     Attributes

@@ -39,6 +39,8 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     mode : {"augmented", "predicted", "loss_driven"}, default "predicted"
         The update, see :class:`~rankwright.predtron.Predtron`. ``"augmented"`` with the Hamming
         loss also pushes labels that are right, but not by a margin.
+    @norm
+    @voting majority
     @rows
 
     Attributes
