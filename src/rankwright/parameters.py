@@ -108,11 +108,15 @@ RULES: Mapping[str, Rule] = {
     "max_docs": POSITIVE,
     "smallest_loss": POSITIVE,
     "threshold": FINITE,
+    "threshold_step": Rule(
+        "a positive number or 'auto'", lambda value: value == "auto" or POSITIVE.holds(value)
+    ),
     "C": POSITIVE,
     "n_triplets": whole(1),
     "fit_intercept": TRUTH,
     "gamma": POSITIVE,
     "degree": whole(1),
+    "budget": whole(1),
     "coef0": FINITE,
     # trees
     "n_estimators": whole(1),

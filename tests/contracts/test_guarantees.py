@@ -121,7 +121,7 @@ def test_the_bound_is_made_of_its_terms() -> None:
         SLAMPerceptron(kernel="rbf", standardize=False),
         PRank(kernel="rbf", standardize=False),
     ):
-        with pytest.raises(ValueError, match="needs weights to compare with: use kernel=None"):
+        with pytest.raises(ValueError, match=r"a coefficient for each of the .* rows of X"):
             learner.bound(u, X, y, qid)
     with pytest.raises(ValueError, match="the comparator must be a vector of"):
         SLAMPerceptron(standardize=False).bound([1.0] * 9, X, y, qid)
@@ -243,11 +243,17 @@ def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:
     assert margins.min() < 0
     wrong = rounds.losses > 0
     longest = float(np.linalg.norm(X, axis=1).max())
-    bounds = [
-        rw.theory.prank_bound(gamma, longest, 3, np.maximum(0, gamma - margins[wrong]).sum()).value
-        for gamma in np.quantile(margins[margins > 0], np.linspace(0, 1, 33))
-    ]
-    assert learner.bound(u, X, y).value == pytest.approx(min(bounds), rel=1e-12)
+
+    def best(gammas: Floats) -> float:
+        charges = [np.maximum(0, gamma - margins[wrong]).sum() for gamma in gammas]
+        pairs = zip(gammas.tolist(), charges, strict=True)
+        return min(rw.theory.prank_bound(g, longest, 3, charge).value for g, charge in pairs)
+
+    found, largest = learner.bound(u, X, y).value, float(margins.max())
+    grid = 2.0 ** (np.arange(-80, 81) / 8)
+    assert found == pytest.approx(best(grid[grid <= largest]), rel=1e-12)
+    # No other gamma is better by more than the square of a step of the grid.
+    assert 1 <= found / best(np.linspace(1e-3, largest, 5000)) <= 2.0 ** (2 / 8)
 
 
 def test_prank_against_an_adversary() -> None:
@@ -329,7 +335,7 @@ def test_squared_errors_of_widrow_hoff() -> None:
         bound = model.bound(u, X, y)
         assert bound.terms["loss"] <= bound.value * ROUNDING
         assert model.fit(X, y).cumulative_loss_ <= 4 * bound.terms["loss"] * ROUNDING
-    with pytest.raises(ValueError, match="needs weights and a fixed step"):
+    with pytest.raises(ValueError, match="needs a fixed step: pass eta"):
         WidrowHoff().bound(u, X, y)
 
 

@@ -473,7 +473,10 @@ def test_steps_that_are_too_long() -> None:
         ({"eta": 0.0}, "eta must be a positive number or None, but is 0.0"),
         ({"radius": -1}, "radius must be a positive number"),
         ({"kernel": "cosine"}, "kernel must be None, one of linear, poly, rbf, precomputed"),
-        ({"kernel": "rbf", "variant": "voted"}, "variant='voted' needs the lengths"),
+        ({"budget": 10}, "budget needs a kernel: weights do not grow"),
+        ({"kernel": "rbf", "budget": 0}, "budget must be None or a positive integer, but is 0"),
+        ({"kernel": "rbf", "budget": 9, "update": "paper"}, "its theorem is about update='mis"),
+        ({"kernel": "rbf", "budget": 9, "variant": "averaged"}, "budget needs variant='last'"),
         ({"n_epochs": 0}, "n_epochs must be a positive integer, but is 0"),
     ],
 )

@@ -35,6 +35,7 @@ def run(name: str, count: int | None, seed: int, folder: Path) -> bool:
         "count": sum(report.done.values()),
         "done": dict(report.done),
         "failures": report.failures,
+        **report.facts,
         "seconds": round(time.monotonic() - begin, 1),
         "cores": os.cpu_count(),
     }

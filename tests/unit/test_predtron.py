@@ -129,7 +129,11 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         (PredtronOrdinal(eta=0.0), [0, 1, 1], "eta must be a positive number or None, but is 0.0"),
         (PredtronOrdinal(radius=np.inf), [0, 1, 1], "radius must be a positive number"),
         (PredtronOrdinal(kernel="rbf", norm="l1"), [0, 1, 1], "a kernel needs norm='l2'"),
-        (PredtronOrdinal(kernel="rbf", variant="voted"), [0, 1, 1], "use kernel=None"),
+        (
+            PredtronOrdinal("augmented", kernel="rbf", budget=5),
+            [0, 1, 1],
+            "also moves weights",
+        ),
         (PredtronClassifier([1.0, 2.0, 3.0]), [0, 1, 1], "loss must have a cost for each of 2"),
         (PredtronClassifier([[0, 1], [1, 1]]), [0, 1, 1], "loss must be 0 on the diagonal"),
         (PredtronClassifier(reject=-1.0), [0, 1, 1], "reject must be a positive cost"),

@@ -8,6 +8,7 @@ import importlib
 import typing
 
 from rankwright.online.base import OnlineLearner
+from rankwright.online.comparator import DualComparator
 from rankwright.online.guarantee_log import GuaranteeLog, LogEntry
 from rankwright.online.kernel import Kernel
 from rankwright.online.multiclass_perceptron import MulticlassPerceptron
@@ -20,6 +21,7 @@ from rankwright.online.widrow_hoff import WidrowHoff
 
 __all__ = [
     "PAMIR",
+    "DualComparator",
     "GuaranteeLog",
     "Kernel",
     "LogEntry",

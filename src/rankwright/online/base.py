@@ -60,9 +60,9 @@ class Ledger:
             self.comparator = learner._comparator_in_scale(self.comparator)
             self.in_scale = True
 
-    def add(self, name: str, value: float) -> None:
-        """Add to a sum."""
-        self.totals[name] = self.totals.get(name, 0.0) + float(value)
+    def add(self, name: str, values: ArrayLike) -> None:
+        """Add to a sum, one value after the other."""
+        self.totals[name] = add_in_order(self.totals.get(name, 0.0), values)
 
     def keep_max(self, name: str, value: float) -> None:
         """Keep the larger value."""
@@ -181,9 +181,13 @@ class OnlineLearner(Settings, Standardized):
     ) -> Guarantee:
         """Return the guarantee of a fresh learner that does what ``fit`` does."""
         learner: Self = clone(self)
-        ledger = Ledger(u)
+        ledger = Ledger(learner._comparator_for(u, X))
         learner.fit_rounds(X, y, qid, ledger, **weights)
         return learner.guarantee(ledger)
+
+    def _comparator_for(self, u: Any, X: Any) -> Any:
+        """Return the comparator of :meth:`bound`."""
+        return u
 
     # ---- what guarantees and streams are built on ----
 
@@ -226,7 +230,8 @@ class OnlineLearner(Settings, Standardized):
         self.check_params()
         data = self._check_data(Given(X, y, qid, first, classes, **weights))
         if first:
-            self.settle(whole=False)
+            if not self.__dict__.pop("_is_settled", False):
+                self.settle(whole=False)
             self._begin_scale(data.X, whole=False)
         data = self._data_in_scale(data)
         if first:
@@ -247,14 +252,11 @@ class OnlineLearner(Settings, Standardized):
             ledger.enter(self)
         rounds = self._learn(task, order, None if ledger is None else ledger.comparator)
         if ledger is not None:
-            ledger.add("loss", float(np.cumsum(np.append(0.0, rounds.losses))[-1]))
+            ledger.add("loss", rounds.losses)
             self._charge(task, order, rounds, ledger)
         self.n_rounds_ += len(order)
         self.n_updates_ += rounds.n_updates
-        # One after the other, so that the pieces of a stream may be cut anywhere.
-        self.cumulative_loss_ = float(
-            np.cumsum(np.append(self.cumulative_loss_, rounds.losses))[-1]
-        )
+        self.cumulative_loss_ = add_in_order(self.cumulative_loss_, rounds.losses)
         return rounds
 
     def _order(self, data: Any, epoch: int) -> Ints:
@@ -358,6 +360,11 @@ def check_given(learner: Any, given: Given) -> RankingData:
             "query_weight."
         )
     return data
+
+
+def add_in_order(total: float, values: ArrayLike) -> float:
+    """Return a sum taken one value after the other: pieces of a stream may be cut anywhere."""
+    return float(np.cumsum(np.append(total, values))[-1])
 
 
 def check_step(learner: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from rankwright.online.base import Ledger, OnlineLearner
+from rankwright.online.comparator import DualComparator
 from rankwright.theory.guarantee import Guarantee
 
 Learner = TypeVar("Learner", bound=OnlineLearner)
@@ -53,10 +54,11 @@ class GuaranteeLog:
 
     Parameters
     ----------
-    comparator : array-like
+    comparator : array-like or DualComparator
         What to compare with, known beforehand and of the form of the learner's weights: a vector
         for rankers and :class:`WidrowHoff`, weights and thresholds in one vector for
-        :class:`PRank`, prototypes for :class:`MulticlassPerceptron`.
+        :class:`PRank`, prototypes for :class:`MulticlassPerceptron`. With a kernel, a
+        :class:`DualComparator`.
 
     Attributes
     ----------
@@ -78,7 +80,7 @@ class GuaranteeLog:
     True
     """
 
-    def __init__(self, comparator: ArrayLike) -> None:
+    def __init__(self, comparator: ArrayLike | DualComparator) -> None:
         self.comparator = comparator
         self.entries: list[LogEntry] = []
         self._ledger = Ledger(comparator)
@@ -93,7 +95,12 @@ class GuaranteeLog:
         return self._guarantee
 
     def partial_fit(
-        self, learner: Learner, X: Any, y: ArrayLike, qid: ArrayLike | None = None
+        self,
+        learner: Learner,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
     ) -> Learner:
         """Let the learner continue, as by its own ``partial_fit``, and log it.
 
@@ -103,6 +110,9 @@ class GuaranteeLog:
             The same in all calls.
         X, y, qid
             As for its ``partial_fit``.
+        classes : array-like of shape (n_classes,), optional
+            All labels there will be, for learners of classes; looked at in the first call. By
+            default those of the first y, or of the learner's own parameter ``classes``.
         """
         if not isinstance(learner, OnlineLearner):
             raise TypeError(f"learner must be an online learner, but is {learner!r}.")
@@ -112,7 +122,7 @@ class GuaranteeLog:
                 f"learner must have seen the {self._n_rounds} rounds of this log and no others, "
                 f"but has seen {seen}."
             )
-        learner.partial_fit_rounds(X, y, qid, self._ledger)
+        learner.partial_fit_rounds(X, y, qid, self._ledger, classes)
         self._n_rounds = learner.n_rounds_
         self._guarantee = learner.guarantee(self._ledger)
         self.entries.append(

@@ -11,15 +11,16 @@ last bits of the scores, so the blocks are the same on every machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats, Matrix
+from rankwright.online.budget import Budget
 
 KernelFunction: TypeAlias = Callable[[Floats, Floats], Any]
 KERNELS = ("linear", "poly", "rbf", "precomputed")
@@ -81,6 +82,21 @@ class Kernel:
             return rows if order is None else order[rows]
         return _dense(X[rows])
 
+    def rows(self, X: Matrix, points: Any, order: Ints | None) -> Matrix:
+        """Return points as documents again; ``order`` is that of the rows of a whole X."""
+        if not self.precomputed:
+            return np.asarray(points)
+        return X[points if order is None else np.argsort(order)[points]]
+
+    def squared_lengths(self, X: Matrix, order: Ints | None = None) -> Floats:
+        """Return the kernel of each document with itself."""
+        rows = np.arange(X.shape[0])
+        squares = [
+            np.diagonal(self(X[part], self.points(X, part, order)))
+            for part in np.array_split(rows, len(rows) // BLOCK + 1)
+        ]
+        return np.concatenate(squares)
+
     def __call__(self, X: Matrix, points: Any) -> Floats:
         """Return the kernel's values, documents by points."""
         if self.precomputed:
@@ -104,47 +120,109 @@ class Kernel:
         return np.asarray(products, dtype=np.float64)
 
 
-class Expansion:
-    """The sum, while it grows.
+@dataclass(frozen=True)
+class PlusOne(Kernel):
+    """A kernel with an intercept: plus one."""
 
-    ``coef`` has a row for each point and a column for each score; ``born`` is the round in which a
-    point joined.
+    @classmethod
+    def of(cls, kernel: Kernel) -> Self:
+        """Return a kernel plus one."""
+        return cls(kernel.kind, kernel.gamma, kernel.degree, kernel.coef0)
+
+    def __call__(self, X: Matrix, points: Any) -> Floats:
+        """Return the kernel's values plus 1, documents by points."""
+        # (x, 1) . (z, 1) = x . z + 1: the constant feature, without writing it down.
+        return super().__call__(X, points) + 1.0
+
+
+@dataclass
+class Support:
+    """The documents of a sum, oldest first.
+
+    Attributes
+    ----------
+    points : ndarray
+        Documents, or columns of a precomputed kernel.
+    coef : ndarray of shape (n_points, n_scores)
+        Their coefficients.
+    born : ndarray of shape (n_points,)
+        The rounds in which they joined.
+    more : ndarray of shape (n_points, n_more)
+        What else is kept of those rounds: with a budget, gains, and what is left of them.
     """
 
-    def __init__(self, kernel: Kernel, points: Any, coef: Floats, born: Ints) -> None:
+    points: Any
+    coef: Floats
+    born: Ints
+    more: Floats
+
+
+class Expansion:
+    """The sum, while it grows; with a budget, as in :mod:`rankwright.online.budget`."""
+
+    def __init__(self, kernel: Kernel, support: Support, budget: Budget | None = None) -> None:
         self.kernel = kernel
-        self._points = [points]
-        self._coef = [coef]
-        self._born = [born]
-        self.scores = np.empty((0, coef.shape[1]))
+        self.budget = budget
+        self._parts = [support]
+        self.scores = np.empty((0, support.coef.shape[1]))
 
     def open(self, X: Matrix, rows: Ints, order: Ints | None) -> None:
         """Score a block of documents; ``scores`` then has a row for each."""
-        points, coef, _ = self.parts()
-        block = X[rows]
+        support = self.support()
+        self._X, self._order, block = X, order, X[rows]
         self._block = self.kernel.points(X, rows, order)
         self._gram = self.kernel(block, self._block)
-        self.scores = np.zeros((len(rows), coef.shape[1]))
-        if len(coef):
-            self.scores += self.kernel(block, points) @ coef
+        self.scores = np.zeros((len(rows), support.coef.shape[1]))
+        if len(support.coef):
+            self.scores += self.kernel(block, support.points) @ support.coef
 
     def squared_norm(self, place: int) -> float:
         """Return the kernel of a document of the block with itself."""
         return float(self._gram[place, place])
 
-    def add(self, members: Ints, coef: Floats, born: int) -> None:
-        """Let documents of the block join; ``coef`` has a row for each."""
-        self.scores += self._gram[:, members] @ coef
-        self._points.append(self._block[members])
-        self._coef.append(coef)
-        self._born.append(np.full(len(members), born, dtype=np.int64))
+    def products(self, members: Ints, coef: Floats) -> tuple[float, float]:
+        r"""Return :math:`\langle w, g \rangle` and :math:`\|g\|^2` of an update g to come."""
+        gram = self._gram[np.ix_(members, members)]
+        return float((coef * self.scores[members]).sum()), float((coef * (gram @ coef)).sum())
 
-    def parts(self) -> tuple[Any, Floats, Ints]:
-        """Return points, coefficients and rounds of birth."""
-        self._points = [np.concatenate(self._points)]
-        self._coef = [np.concatenate(self._coef)]
-        self._born = [np.concatenate(self._born)]
-        return self._points[0], self._coef[0], self._born[0]
+    def add(self, members: Ints, coef: Floats, born: int, *more: float) -> None:
+        """Let documents of the block join; ``coef`` has a row for each."""
+        if self.budget is not None:
+            self.budget.enter(more[0], self.products(members, coef)[1])
+        self.scores += self._gram[:, members] @ coef
+        rounds = np.full(len(members), born, dtype=np.int64)
+        kept = np.tile(np.asarray(more, dtype=np.float64), (len(members), 1))
+        self._parts.append(Support(self._block[members], coef, rounds, kept))
+        if self.budget is not None:
+            self._forget(self.budget)
+
+    def _forget(self, budget: Budget) -> None:
+        """Let the oldest rounds go while there are too many documents; the block is over then."""
+        support = self.support()
+        while len(support.born) > budget.size:
+            n = int(np.searchsorted(support.born, support.born[0], side="right"))
+            if n == len(support.born):
+                raise ValueError(
+                    f"budget must be at least the {n} documents of one update, but is "
+                    f"{budget.size}."
+                )
+            points, coef = support.points[:n], support.coef[:n]
+            gram = self.kernel(self.kernel.rows(self._X, points, self._order), support.points)
+            # |r|^2 - 2 <w, r> of what goes, before all is multiplied.
+            product = gram[:, :n] @ coef - 2 * (gram @ support.coef)
+            gain, left = support.more[0].tolist()
+            share = budget.leave(gain, left, float((coef * product).sum()))
+            more = support.more[n:] * [1.0, share]
+            support = Support(support.points[n:], share * support.coef[n:], support.born[n:], more)
+        self._parts = [support]
+
+    def support(self) -> Support:
+        """Return all that is in the sum."""
+        if len(self._parts) > 1:
+            names = ("points", "coef", "born", "more")
+            joined = [np.concatenate([getattr(p, name) for p in self._parts]) for name in names]
+            self._parts = [Support(*joined)]
+        return self._parts[0]
 
 
 KernelLike: TypeAlias = str | KernelFunction | Kernel
@@ -178,7 +256,10 @@ def kernel_rounds(
 ) -> Iterator[KernelRound]:
     """Yield rounds in this order; what joins the sum in one is in the scores of the next."""
     number, groups = n_before, data.groups
-    for block in _blocks(order, groups, by_ends):
+    blocks = _blocks(order, groups, by_ends)
+    if expansion.budget is not None:  # the sum is short, and all of it may change in a round
+        blocks = iter(order[:, None])
+    for block in blocks:
         expansion.open(data.X, block if groups is None else groups.rows_of(block), data.order)
         first = 0
         for at in block.tolist():
@@ -193,6 +274,7 @@ def learn_by_kernel(
     rounds: Iterator[KernelRound],
     step: float,
     play: Callable[[int, Floats], tuple[float, Floats]],
+    more: Callable[[Ints, Floats], Sequence[float]] = lambda members, coef: (),
 ) -> tuple[Floats, int]:
     r"""Make the rounds of a learner that moves scores by :math:`\text{step} \cdot g`.
 
@@ -207,6 +289,8 @@ def learn_by_kernel(
     play : callable
         Maps query or row and scores to the loss and the direction g, of the shape of the scores; a
         direction counts if there is a loss.
+    more : callable
+        Maps documents and coefficients of an update to come to what else is kept of it.
 
     Returns
     -------
@@ -222,7 +306,8 @@ def learn_by_kernel(
         if loss > 0:
             n_updates += 1
             members = np.flatnonzero(direction.any(axis=1))
-            expansion.add(first + members, step * direction[members], number)
+            coef = step * direction[members]
+            expansion.add(first + members, coef, number, *more(first + members, coef))
     return np.array(losses, dtype=np.float64), n_updates
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +13,22 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array, finite_scores
+from rankwright.estimator import finite_scores
 from rankwright.online.base import Ledger, Rounds
+from rankwright.online.comparator import Dual
+from rankwright.online.intercept import InterceptLearner
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
-from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
-from rankwright.theory.gradients import radius
+from rankwright.online.votes import for_one, plurality
+from rankwright.theory.budget import budget_bound
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.perceptron import multiclass_bound
 
 
 @parametrized
-class MulticlassPerceptron(OrdinalLearner):
+class MulticlassPerceptron(InterceptLearner):
     r"""One prototype for each label; the best score predicts.
 
     .. math::
@@ -41,16 +44,19 @@ class MulticlassPerceptron(OrdinalLearner):
     ----------
     update : {"uniform", "max"}, default "uniform"
         Which prototypes of wrong labels are moved.
-    @mean prototypes
+    @voting plurality
+    @intercept
     @ordinal
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features)
         Prototypes; absent with a kernel.
+    intercept_ : ndarray of shape (n_classes,)
+        The weights of the feature that is always 1; absent with a kernel or without them.
     support_, dual_coef_, born_ : ndarray
-        With a kernel: documents, their coefficients for each label, and the rounds in which they
-        came.
+        With a kernel or votes: documents, their coefficients for each label, and the rounds in
+        which they came.
     @labels
 
     References
@@ -63,32 +69,42 @@ class MulticlassPerceptron(OrdinalLearner):
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = np.where(X[:, 0] > 0.5, "good", np.where(X[:, 1] > 0, "fair", "poor"))
     >>> model = MulticlassPerceptron(classes=["poor", "fair", "good"])
-    >>> model.fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.1
+    >>> model.fit(X, y).score(X, y) > -0.1
     True
     """
 
+    VOTES: ClassVar[bool] = True
     update: Literal["uniform", "max"] = "uniform"
     _: KW_ONLY
     variant: Variant | None = None
+    fit_intercept: bool | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the score of each label, in the order of ``classes_``."""
+        """Return the score of each label, or its share of the votes, in the order of classes_."""
         return super().decision_function(X)
 
     def _scores(self, X: Matrix) -> Floats:
+        if self._votes:
+            return self._votes_on(X) / max(self.n_rounds_, 1)
         if self.kernel is None:
-            return finite_scores(X @ self.coef_.T)
+            return finite_scores(self._linear_scores(X))
         return self._kernel_scores(X)
 
     def _predict_ranks(self, X: Matrix) -> Ints:
-        ranks: Ints = self._scores(X).argmax(axis=1)
-        return ranks
+        return plurality(self._votes_on(X) if self._votes else self._scores(X))
+
+    def _votes_on(self, X: Matrix) -> Floats:
+        k = len(self.classes_)
+        return self._count_votes(X, lambda scores, _: for_one(scores.argmax(axis=2), k), k)
+
+    def _no_budget(self) -> str:
+        return ""
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
-        check_variant(self.variant, ("last", "averaged"))
+        check_variant(self.variant)
         if self.update not in ("uniform", "max"):
             raise ValueError(f"update must be one of uniform, max, but is {self.update!r}.")
 
@@ -96,18 +112,17 @@ class MulticlassPerceptron(OrdinalLearner):
         k = len(self.classes_)
         if self.kernel is None:
             self._begin_weights(k * data.X.shape[1])
-        else:
+        if self._keeps_support:
             self._begin_support(data.X, whole, k)
 
     def _publish(self, weights: Floats) -> None:
-        prototypes = weights.copy().reshape(len(self.classes_), self.n_features_in_)
-        self.coef_ = self._out_of_scale(prototypes)
+        self._publish_with_intercept(weights.reshape(len(self.classes_), self._n_weights))
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         k, losses = len(self.classes_), np.zeros(len(order))
         if k == 1:  # nothing to be wrong about
             return Rounds(losses, 0)
-        if self.kernel is not None:
+        if self._keeps_support:
             return self._learn_by_kernel(task, order)
         with self._iterate(len(order)) as iterate:
             n_updates = _kernels.multiclass_perceptron(
@@ -118,7 +133,7 @@ class MulticlassPerceptron(OrdinalLearner):
     def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
         losses, n_updates = [], 0
         coef = np.empty(len(self.classes_))
-        expansion = self._expansion()
+        expansion, gain = self._expansion(), () if self.budget is None else (1.0, 1.0)
         for t, row, place, scores in kernel_rounds(
             expansion, task, order, self.n_rounds_, by_ends=False
         ):
@@ -127,31 +142,41 @@ class MulticlassPerceptron(OrdinalLearner):
             losses.append(float(abs(predicted - rank)))
             if coef[rank] != 0:
                 n_updates += 1
-                expansion.add(np.array([place]), coef[None, :].copy(), t)
+                expansion.add(np.array([place]), coef[None, :].copy(), t, *gain)
         self._publish_expansion(expansion)
+        if self.kernel is None:
+            self.iterate_ = (self.dual_coef_.T @ self.support_).ravel()
+            self._publish(self.iterate_)
         return Rounds(np.array(losses), n_updates)
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if self.kernel is not None:
-            raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
-        shape = (len(self.classes_), self.n_features_in_)
-        u = np.asarray(ledger.comparator, dtype=np.float64)
-        if u.shape != shape or not np.isfinite(u).all():
-            raise ValueError(f"the comparator must be finite prototypes of shape {shape}.")
+        scores, length = self._compared(ledger.comparator, task.X)
         # The margin is that of prototypes of length 1 together: own score less the best other.
-        scores = np.asarray(task.X @ (u / max(float(np.linalg.norm(u)), 1e-300)).T)
+        scores = scores / max(length, 1e-300)
         rows = np.arange(len(task.ranks))
         own = scores[rows, task.ranks].copy()
         scores[rows, task.ranks] = -math.inf
         ledger.keep_min("margin", (own - scores.max(axis=1)).min(initial=math.inf))
-        ledger.keep_max("radius", radius(task.X))
+        ledger.keep_max("radius", self._longest(task.X))
         ledger.add("updates", rounds.n_updates)
+
+    def _compared(self, u: Any, X: Matrix) -> tuple[Floats, float]:
+        """Return the scores and the length of prototypes."""
+        if isinstance(u, Dual):
+            return u.scores(X), u.length
+        prototypes, shape = np.asarray(u, dtype=np.float64), (len(self.classes_), X.shape[1])
+        if prototypes.shape != shape or not np.isfinite(prototypes).all():
+            raise ValueError(f"the comparator must be finite prototypes of shape {shape}.")
+        return np.asarray(X @ prototypes.T), float(np.linalg.norm(prototypes))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""
         t = ledger.totals
         margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
         bound = multiclass_bound(max(margin, 0.0), t["radius"])
+        if self.budget is not None and margin > 0:  # the prototypes over the margin lose nothing
+            S = float(self.forgotten_[-1])
+            bound = budget_bound(1 / margin, 2 * t["radius"] ** 2, S)
         return replace(bound, terms={**bound.terms, "loss": t["updates"]})
 
     def check_state(self) -> None:
@@ -159,7 +184,7 @@ class MulticlassPerceptron(OrdinalLearner):
         super().check_state()
         k = len(self.classes_)
         if self.kernel is None:
-            check_fitted_array(self, "coef_", (k, self.n_features_in_))
-            self._check_weights((k * self.n_features_in_,))
-        else:
+            self._check_published(k)
+            self._check_weights((k * self._n_weights,))
+        if self._keeps_support:
             self._check_support(k)

@@ -133,7 +133,7 @@ class OnlineRanker(OnlineLinearRanker):
         if not task.loss.convex:
             raise ValueError(f"a guarantee needs a convex loss, but {task.loss!r} is not.")
         for name, values in rounds.terms.items():
-            ledger.add(name, float(values.sum()))
+            ledger.add(name, values)
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""

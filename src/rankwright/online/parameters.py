@@ -38,7 +38,10 @@ standardize : bool or array-like of shape (n_features,), optional
 kernel : {{"linear", "poly", "rbf", "precomputed"}}, Kernel or callable, optional
     Kernel form: scores are sums over {}. None keeps weights.
 gamma, degree, coef0
-    Of the kernel, unless it is a :class:`~rankwright.online.Kernel`, which has its own.""",
+    Of the kernel, unless it is a :class:`~rankwright.online.Kernel`, which has its own.
+budget : int, optional
+    The most documents that the sum may have: the oldest fade and go, with a bound
+    (:mod:`rankwright.online.budget`). Learners without such a bound refuse it.""",
     "variant": """\
 variant : {{"last", "averaged", "voted"}}, optional
     Which weights predict: the last, their mean over the rounds, or the mean of their
@@ -48,6 +51,18 @@ variant : {{"last", "averaged", "voted"}}, optional
 variant : {{"last", "averaged"}}, optional
     Which {} predict: the last, or their mean over the rounds. By default a learner that begins with
     ``fit`` is averaged, and one that begins with ``partial_fit`` has the last.""",
+    "intercept": """\
+fit_intercept : bool, optional
+    Add a feature that is always 1; with a kernel, 1 to its values. By default a learner that begins
+    with ``fit`` has an intercept, and one that begins with ``partial_fit`` has none, as in the
+    paper: without one it is no match for thresholds (R8).""",
+    "voting": """\
+variant : {{"last", "averaged", "voted"}}, optional
+    What predicts: the last weights, their mean over the rounds, or a vote of all of them: each has
+    as many votes as rounds that it survived, and the {} decides
+    (:mod:`rankwright.online.votes`). Votes keep every document that led to an update, and leave the
+    last weights in ``coef_``. By default a learner that begins with ``fit`` is averaged, and one
+    that begins with ``partial_fit`` has the last.""",
     "ordinal": """\
 classes : array-like, optional
     All labels, worst first. By default the labels of the data, sorted.
@@ -63,10 +78,10 @@ cumulative_loss_ : float
     "mode": """\
 mode : {{"augmented", "predicted", "loss_driven"}}, default "{}"
     The update, see :class:`~rankwright.predtron.Predtron`.""",
-    "rows": """\
+    "norm": """\
 norm : {{"l2", "l1", "group", "trace"}}, default "l2"
-    The norm of margins, see :class:`~rankwright.predtron.Predtron`.
-@variant
+    The norm of margins, see :class:`~rankwright.predtron.Predtron`.""",
+    "rows": """\
 eta, radius : float, optional
     Step, and largest length of a row (with a 1 for the intercept), for ``"augmented"``; ``fit``
     measures what is None, ``partial_fit`` needs one of them.
@@ -132,3 +147,4 @@ class KernelParameters:
     gamma: float | None = None
     degree: int = 3
     coef0: float = 1.0
+    budget: int | None = None

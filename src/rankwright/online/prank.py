@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,21 +14,23 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array, finite_scores
+from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
+from rankwright.online.comparator import compared
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData, OrdinalLearner
 from rankwright.online.parameters import parametrized
-from rankwright.scaling import Kind
-from rankwright.theory.gradients import radius
+from rankwright.online.votes import Bools, for_one, median
+from rankwright.scaling import Kind, Moments, power_of_two
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import check_comparator, prank_margins
+from rankwright.theory.margins import prank_margins
 from rankwright.theory.perceptron import prank_bound, prank_theorem2
 
-_CELLS = 1 << 21  # of the table of votes that is made at once
-_QUANTILES = 33  # margins that the bound tries
+# Margins that the bound tries, whatever the data: eight to an octave, so that the best of all is at
+# most 9 % above one of them, over the range in which neither they nor R^2 over squares overflow.
+_GAMMAS = np.exp2(np.arange(-8 * 400, 8 * 400 + 1) / 8)
 
 
 @parametrized
@@ -47,13 +50,18 @@ class PRank(OrdinalLearner):
     The thresholds stay ordered, and if a unit vector :math:`(w^*, b^*)` separates the labels with
     margin :math:`\gamma`, then :math:`\sum_t |\hat y_t - y_t| \le ((k - 1) R^2 + 1)/\gamma^2`.
 
+    Thresholds that move by 1 hardly open where documents are long. With ``threshold_step`` s they
+    move by :math:`s \tau_r`, which is the same as to learn from :math:`x/\sqrt s`: the bound holds
+    for these, and so do R, :math:`\gamma` and the comparator's length in it (R7).
+
     Parameters
     ----------
-    variant : {"last", "averaged", "voted"}, optional
-        What predicts: the last weights and thresholds, their mean over the rounds, or the median of
-        the labels that all of them predict, each weighted with the rounds that it survived. Votes
-        keep every document that led to an update. By default a learner that begins with ``fit`` is
-        averaged, and one that begins with ``partial_fit`` has the last.
+    @voting median
+    threshold_step : float or "auto", optional
+        How far thresholds move. ``"auto"`` is the mean of :math:`\|x\|^2` over the documents as the
+        learner sees them, to the nearest power of two, measured before the first round; of
+        :math:`K(x, x)` with a kernel. By default a learner that begins with ``fit`` has ``"auto"``,
+        and one that begins with ``partial_fit`` has 1.
     @ordinal
 
     Attributes
@@ -62,6 +70,8 @@ class PRank(OrdinalLearner):
         :math:`w`; absent with a kernel.
     thresholds_ : ndarray of shape (n_ranks - 1,)
         :math:`b`.
+    threshold_step_ : float
+        How far they move.
     support_, dual_coef_, born_, taus_ : ndarray
         With a kernel or votes: the documents that made updates, their coefficients, the rounds in
         which they came, and their :math:`\tau`.
@@ -80,13 +90,19 @@ class PRank(OrdinalLearner):
     True
     """
 
+    VOTES: ClassVar[bool] = True
+    LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {"threshold_step": ("auto", 1.0)}
     variant: Variant | None = None
     _: KW_ONLY
+    threshold_step: float | Literal["auto"] | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
         r"""Return the projections :math:`w \cdot x` that the thresholds cut."""
         return super().decision_function(X)
+
+    def _n_thresholds(self) -> int:
+        return len(self.classes_) - 1
 
     def _kind_of_scale(self) -> Kind:
         return "center"  # the thresholds make up for it
@@ -94,51 +110,55 @@ class PRank(OrdinalLearner):
     def _rest_in_scale(self, rest: Floats, offset: Any) -> Floats:
         return np.asarray(rest - offset)
 
-    @property
-    def _keeps_support(self) -> bool:
-        return self.kernel is not None or self.variant_ == "voted"
+    def _no_budget(self) -> str:
+        # Thresholds stay ordered because they move by whole steps and never back (Lemma 1).
+        return "the thresholds of PRank need not stay ordered when updates go"
 
     def _predict_ranks(self, X: Matrix) -> Ints:
-        if self.variant_ == "voted":
-            return self._voted_ranks(X)
-        scores = self._scores(X)
-        return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
+        if not self._votes:
+            scores = self._scores(X)
+            return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
+        k = len(self.classes_)
+        # Thresholds after each update: b_r goes down by tau_r (R1) steps.
+        history = -np.vstack([np.zeros(k - 1), np.cumsum(self.taus_, axis=0)]) * self._unit()
 
-    def _voted_ranks(self, X: Matrix) -> Ints:
-        """Return weighted medians of what all weights and thresholds predict."""
-        kernel, k = self._kernel(), len(self.classes_)
-        # Thresholds after each update: b_r goes down by tau_r (R1).
-        history = np.vstack([np.zeros(k - 1), -np.cumsum(self.taus_, axis=0)])
-        ends = np.append(self.born_, self.n_rounds_ + 1)
-        weights = np.diff(np.append(1, ends)).astype(np.float64)  # rounds that each survived
-        ranks = np.empty(X.shape[0], dtype=np.int64)
-        size = max(1, _CELLS // len(weights))
-        for begin in range(0, X.shape[0], size):
-            part = self._in_scale(X[begin : begin + size])
-            scores = np.zeros((part.shape[0], len(weights)))
-            if len(self.support_):
-                products = kernel(part, self.support_) * self.dual_coef_[:, 0]
-                np.cumsum(products, axis=1, out=scores[:, 1:])
-                finite_scores(scores, begin)
-            votes = np.zeros((part.shape[0], k))
-            predicted = np.zeros(scores.shape, dtype=np.int64)
-            for r in range(k - 1):
-                predicted += scores >= history[:, r]
-            for r in range(k):
-                votes[:, r] = (predicted == r) @ weights
-            # The median: the first rank that, with those below it, has half of the votes.
-            ranks[begin : begin + size] = (2 * np.cumsum(votes, 1) >= weights.sum()).argmax(1)
-        return ranks
+        def ballots(scores: Floats, which: slice) -> Bools:
+            return for_one((scores >= history[which]).sum(axis=2), k)
+
+        return median(self._count_votes(X, ballots, k))
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
         check_variant(self.variant)
 
+    @property
+    def measures(self) -> bool:
+        """Whether ``fit`` measures the features before the first round."""
+        return self.standardizes or self._measures_step()
+
+    def measure(self, moments: Moments) -> None:
+        """Freeze what ``fit`` measures, for a learner that is given its data in pieces."""
+        super().measure(moments)
+        if self._measures_step() and self.kernel is None:
+            self._freeze_step(moments.mean_square(self._feature_scale()))
+
+    def _measures_step(self) -> bool:
+        return bool(vars(self).get("threshold_step_") == "auto")
+
+    def _freeze_step(self, mean_square: float) -> None:
+        # A power of two, as scales are: it does not depend on how the documents were measured.
+        self.threshold_step_ = float(power_of_two(np.array([mean_square]))[0])
+
+    def _unit(self) -> float:
+        return float(self.threshold_step_)
+
     def _begin(self, data: OrdinalData, whole: bool) -> None:
         k = len(self.classes_)
+        if self._measures_step():
+            self._freeze_step(self._mean_square(data.X))
         # Equal at the start, they move by whole numbers and stay in order (Lemma 1); gaps that are
-        # no integers would let them cross (R4).
+        # no integers would let them cross (R4). Hence they are kept in steps.
         self.thresholds_ = np.zeros(k - 1)
         if self._keeps_support:
             self._begin_support(data.X, whole)
@@ -149,7 +169,7 @@ class PRank(OrdinalLearner):
     def _publish(self, weights: Floats) -> None:
         d = self.n_features_in_
         self.coef_ = self._out_of_scale(weights[:d].copy())
-        self.thresholds_ = weights[d:] + self._offset(self.coef_)
+        self.thresholds_ = weights[d:] * self._unit() + self._offset(self.coef_)
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:
@@ -159,19 +179,15 @@ class PRank(OrdinalLearner):
         taus = np.empty((len(order), len(self.classes_) - 1), dtype=np.int8)
         with self._iterate(len(order)) as iterate:
             n_updates = _kernels.prank(
-                native_rows(task.X), task.ranks, order, iterate, losses, taus
+                native_rows(task.X), task.ranks, order, self._unit(), iterate, losses, taus
             )
-        if self.variant_ == "voted":
+        if self._votes:
             wrong = np.flatnonzero(losses)
             points = self._kernel().points(task.X, order[wrong], None)
-            self._remember(points, taus[wrong].astype(np.float64), self.n_rounds_ + 1 + wrong)
+            moves = taus[wrong].astype(np.float64)
+            self._remember(points, moves.sum(axis=1, keepdims=True), self.n_rounds_ + 1 + wrong)
+            self.taus_ = np.concatenate([self.taus_, moves])
         return Rounds(losses, n_updates)
-
-    def _remember(self, points: Any, taus: Floats, born: Ints) -> None:
-        self.support_ = np.concatenate([self.support_, points])
-        self.dual_coef_ = np.concatenate([self.dual_coef_, taus.sum(axis=1, keepdims=True)])
-        self.born_ = np.concatenate([self.born_, born])
-        self.taus_ = np.concatenate([self.taus_, taus])
 
     def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
         b = -self.taus_.sum(axis=0)
@@ -182,7 +198,7 @@ class PRank(OrdinalLearner):
             expansion, task, order, self.n_rounds_, by_ends=False
         ):
             rank = int(task.ranks[row])
-            predicted = _kernels.prank_step(float(scores[0, 0]), rank, b, tau)
+            predicted = _kernels.prank_step(float(scores[0, 0]) / self._unit(), rank, b, tau)
             losses.append(float(abs(predicted - rank)))
             if predicted != rank:
                 step = tau.astype(np.float64)
@@ -192,32 +208,41 @@ class PRank(OrdinalLearner):
         self._publish_expansion(expansion)
         self.taus_ = np.concatenate(taus)
         shares = self._shares(self.n_rounds_ + len(order))
-        self.thresholds_ = -(self.taus_ * shares[:, None]).sum(axis=0)
+        self.thresholds_ = -(self.taus_ * shares[:, None]).sum(axis=0) * self._unit()
         return Rounds(np.array(losses), len(taus) - 1)
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if self.kernel is not None:
-            raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
-        d, k = self.n_features_in_, len(self.classes_)
-        u = check_comparator(ledger.comparator, d + k - 1)
-        u = u / max(float(np.linalg.norm(u)), 1e-300)
-        margins = prank_margins(task.X @ u[:d], task.ranks, u[d:])
-        ledger.keep_max("radius", radius(task.X))
+        # R7: all in terms of x / c, the documents whose thresholds move by 1.
+        c = math.sqrt(self._unit())
+        scores, thresholds, length = compared(ledger.comparator, task.X, self._n_thresholds(), c)
+        margins = prank_margins(scores, task.ranks, thresholds) / max(length, 1e-300)
+        ledger.keep_max("radius", self._longest(task.X) / c)
         ledger.keep_min("margin", margins.min(initial=math.inf))
-        # D(gamma) for some margins; which of them is best is seen later.
-        for gamma in self._margins_to_try(ledger, margins):
-            hinges = np.maximum(0, gamma - margins[order[rounds.losses > 0]])
-            ledger.add(f"D {gamma!r}", hinges.sum())
+        ledger.keep_max("largest", margins.max(initial=0.0))
+        # D(gamma) needs of the margins below gamma how many they are, and their sum: both are kept
+        # between each two gammas, so that all of them know of all rounds before. The first share,
+        # from the smallest gamma down, has the margins that are negative.
+        missed = margins[order[rounds.losses > 0]].ravel()
+        places = np.searchsorted(_GAMMAS, missed)
+        for place in np.unique(places).tolist():
+            share = missed[places == place]
+            ledger.add(f"below {place}", len(share))
+            ledger.add(f"sum {place}", share)
 
-    def _margins_to_try(self, ledger: Ledger, margins: Floats) -> list[float]:
-        known = [float(name[2:]) for name in ledger.totals if name.startswith("D ")]
-        if known or margins.size == 0:
-            return known
-        positive = margins[margins > 0]
-        if len(positive) == 0:
-            return []
-        tried = np.unique(np.quantile(positive, np.linspace(0, 1, _QUANTILES)))
-        return [float(gamma) for gamma in tried]
+    def _hinges(self, ledger: Ledger) -> Iterator[tuple[float, float]]:
+        """Yield gammas up to the largest margin that came, each with its D(gamma)."""
+        t = ledger.totals
+        last = int(np.searchsorted(_GAMMAS, t["largest"], side="right")) - 1
+        known = np.array(
+            sorted(int(name[6:]) for name in t if name.startswith("below ")), dtype=int
+        )
+        counts = np.cumsum([0.0, *(t[f"below {place}"] for place in known)])
+        sums = np.cumsum([0.0, *(t[f"sum {place}"] for place in known)])
+        # While the same margins are below, D is linear in gamma, and the bound is monotone.
+        tried = np.unique(np.concatenate([known, known - 1, [last]]))
+        for place in tried[(tried > 0) & (tried <= last)].tolist():
+            share, gamma = np.searchsorted(known, place, side="right"), float(_GAMMAS[place])
+            yield gamma, max(0.0, float(counts[share] * gamma - sums[share]))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the best of the bounds that hold."""
@@ -225,9 +250,7 @@ class PRank(OrdinalLearner):
         margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
         r = t["radius"]
         bounds = [prank_bound(max(margin, 0.0), r, k), prank_theorem2(max(margin, 0.0), r, k)]
-        for name, total in t.items():
-            if name.startswith("D "):
-                bounds.append(prank_bound(float(name[2:]), r, k, total))
+        bounds += [prank_bound(gamma, r, k, charge) for gamma, charge in self._hinges(ledger)]
         best = min(bounds, key=float)
         return replace(best, terms={**best.terms, "loss": t["loss"]})
 
@@ -235,6 +258,8 @@ class PRank(OrdinalLearner):
         """Raise unless what was read from a file can be a fitted learner."""
         super().check_state()
         k = len(self.classes_)
+        if type(self.threshold_step_) is not float:
+            raise DataError("threshold_step_ must be a number.")
         check_fitted_array(self, "thresholds_", (k - 1,))
         if (np.diff(self.thresholds_) < 0).any():
             raise DataError("thresholds_ must not decrease.")

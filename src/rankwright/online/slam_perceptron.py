@@ -13,20 +13,21 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData, check_features
 from rankwright.losses.metric_weights import Sharing
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
 from rankwright.online.base import Ledger, Rounds, check_step
-from rankwright.online.kernel import BLOCK, kernel_rounds, learn_by_kernel
+from rankwright.online.comparator import compared
+from rankwright.online.kernel import kernel_rounds, learn_by_kernel
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.online.rankers import OnlineLinearRanker
-from rankwright.theory.gradients import radius
+from rankwright.theory.budget import budget_bound
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import check_comparator, ranking_margins
+from rankwright.theory.margins import ranking_margins
 from rankwright.theory.perceptron import (
     slam_corollary7,
     slam_misordered,
@@ -153,8 +154,11 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             raise ValueError(
                 f"update must be one of {', '.join(_UPDATES)}, but is {self.update!r}."
             )
-        if self.kernel is not None and self.variant == "voted":
-            raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
+
+    def _no_budget(self) -> str:
+        if self.update == "misordered":
+            return ""
+        return f"its theorem is about update='misordered', but update is {self.update!r}"
 
     def _begin(self, data: RankingData, whole: bool) -> None:
         if self.kernel is None:
@@ -177,22 +181,11 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             )
         v = self.loss.document_weights(data.y, data.groups)
         facts = SLAMFacts.of(v, data.groups, self.loss.cutoff)
-        r = radius(data.X) if self.radius is None else self.radius
-        if self.kernel is not None and self.radius is None:
-            r = self._kernel_radius(data.X)
+        r = self._longest(data.X, data.order) if self.radius is None else self.radius
         m = facts.max_docs if self.max_docs is None else self.max_docs
         v_max = facts.v_max if self.v_max is None else self.v_max
         # Theorem 5; with a cutoff m is as in Corollary 7. If all features are 0, w stays 0.
         return 1 / max(4 * m * r**2 * v_max, 1e-300)
-
-    def _kernel_radius(self, X: Matrix) -> float:
-        """Return the length of the longest document in the kernel's space."""
-        kernel, rows = self._kernel(), np.arange(X.shape[0])
-        squares = [
-            np.diagonal(kernel(X[part], kernel.points(X, part, None)))
-            for part in np.array_split(rows, len(rows) // BLOCK + 1)
-        ]
-        return math.sqrt(max(0.0, float(np.concatenate(squares).max(initial=0.0))))
 
     def _prepare(self, data: RankingData) -> _SLAMTask:
         loss = self.loss
@@ -209,14 +202,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
         return _SLAMTask(data, prepared, rounds, of_query)
 
     def _learn(self, task: _SLAMTask, order: Ints, comparator: Floats | None) -> Rounds:
+        scores = np.empty(0) if comparator is None else compared(comparator, task.data.X).scores
         if self.kernel is not None:
-            if comparator is not None:
-                raise ValueError("a guarantee needs weights to compare with: use kernel=None.")
-            return self._learn_by_kernel(task, order)
-        scores = np.empty(0)
-        if comparator is not None:
-            u = check_comparator(comparator, self.n_features_in_)
-            scores = np.asarray(task.data.X @ u, dtype=np.float64)
+            return self._learn_by_kernel(task, order, scores)
         losses, surrogates = np.empty(len(order)), np.empty(len(order))
         with self._iterate(len(order)) as iterate:
             n_updates = task.rounds.learn(
@@ -224,38 +212,54 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             )
         return Rounds(task.weighted(losses, order), n_updates, {"comparator": surrogates})
 
-    def _learn_by_kernel(self, task: _SLAMTask, order: Ints) -> Rounds:
+    def _learn_by_kernel(self, task: _SLAMTask, order: Ints, other: Floats) -> Rounds:
+        expansion, indptr = self._expansion(), task.data.groups.indptr
+        charges: list[float] = []
+        gains: list[float] = []
+
         def play(q: int, scores: Floats) -> tuple[float, Floats]:
-            z = np.empty(len(scores))
-            loss, _ = task.rounds.round(q, scores[:, 0].copy(), np.empty(0), z)
+            z, t = np.empty(len(scores)), scores[:, 0].copy()
+            if self.budget is not None:
+                # The weights of the misordered documents: what scores of 0 are charged.
+                gains.append(task.rounds.round(q, t, np.zeros(len(t)), z)[1])
+            loss, charge = task.rounds.round(q, t, other[indptr[q] : indptr[q + 1]], z)
+            charges.append(charge)
             return loss, z[:, None]
 
-        expansion = self._expansion()
         rounds = kernel_rounds(expansion, task.data, order, self.n_rounds_)
-        losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play)
+        more = self._kept_of_updates(expansion, lambda: self.eta_ * gains[-1])
+        losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play, more)
         self._publish_expansion(expansion)
-        return Rounds(task.weighted(losses, order), n_updates)
+        terms = {"comparator": np.array(charges, dtype=np.float64)}
+        return Rounds(task.weighted(losses, order), n_updates, terms)
 
     def _charge(self, task: _SLAMTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        data, u = task.data, check_comparator(ledger.comparator, self.n_features_in_)
+        data = task.data
+        u = compared(ledger.comparator, data.X)
+        ledger.keep_max("length", u.length)
         facts = SLAMFacts.of(task.prepared.v, data.groups, self.loss.cutoff)
-        ledger.add("comparator", rounds.terms["comparator"].sum())
-        ledger.keep_max("radius", radius(data.X))
+        ledger.add("comparator", rounds.terms["comparator"])
+        ledger.keep_max("radius", self._longest(data.X, data.order))
         ledger.keep_max("max_docs", facts.max_docs)
         ledger.keep_max("v_max", facts.v_max)
         ledger.keep_max("V", facts.V)
         labels = task.prepared.y
-        ledger.keep_min("margin", ranking_margins(data.X @ u, labels, data.groups).min(initial=inf))
+        ledger.keep_min("margin", ranking_margins(u.scores, labels, data.groups).min(initial=inf))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""
         t = ledger.totals
-        length = float(np.linalg.norm(check_comparator(ledger.comparator, self.n_features_in_)))
+        length = t["length"]
         margin = t["margin"] / length if length > 0 else 0.0
         if not math.isfinite(margin):  # no pair to order, no loss
             margin = 1.0
         r, m, f = t["radius"], int(t["max_docs"]), t["comparator"]
-        if self.update == "misordered":
+        if self.budget is not None:
+            G, S = 4 * r**2 * t["V"], float(self.forgotten_[-1])
+            bounds = [budget_bound(length, G, S, f)]
+            if margin > 0:  # u / margin loses nothing
+                bounds.append(budget_bound(1 / margin, G, S))
+        elif self.update == "misordered":
             bounds = [
                 slam_separable(margin, r, t["V"]),
                 slam_misordered(length, r, t["V"], f),

@@ -13,28 +13,28 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
+from rankwright.online.comparator import compared
+from rankwright.online.intercept import InterceptLearner
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
-from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import check_comparator
 from rankwright.theory.perceptron import widrow_hoff_bound
 
 
 @parametrized
-class WidrowHoff(OrdinalLearner):
+class WidrowHoff(InterceptLearner):
     r"""Online least squares on the ranks 1..k of the labels, rounded and clipped.
 
     .. math::
         w \leftarrow w + \eta\, (y - w \cdot x)\, x, \qquad
         \hat y = \mathrm{clip}(\mathrm{round}(w \cdot x), 1, k)
 
-    There is no intercept: append a column of ones, or use a kernel that has a constant.
+    Every round makes new weights, which survive one round: there is no ``"voted"``.
 
     Parameters
     ----------
@@ -42,12 +42,15 @@ class WidrowHoff(OrdinalLearner):
         :math:`\eta`. By default :math:`1/(2 R^2)`, R being the length of the longest document so
         far. How well it does against PRank depends on it (R6).
     @mean weights
+    @intercept
     @ordinal
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         :math:`w`; absent with a kernel.
+    intercept_ : float
+        The weight of the feature that is always 1; absent with a kernel or without one.
     support_, dual_coef_, born_ : ndarray
         With a kernel: documents, their coefficients, and the rounds in which they came.
     squared_radius_ : float
@@ -59,13 +62,14 @@ class WidrowHoff(OrdinalLearner):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((500, 2))
     >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
-    >>> WidrowHoff().fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.3
+    >>> WidrowHoff().fit(X, y).score(X, y) > -0.3
     True
     """
 
     eta: float | None = None
     _: KW_ONLY
     variant: Variant | None = None
+    fit_intercept: bool | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
@@ -77,6 +81,9 @@ class WidrowHoff(OrdinalLearner):
         # Halves go up, as in the kernel; np.round would take them to the even rank.
         nearest = np.floor(self._scores(X) + 0.5)
         return (np.clip(nearest, 1, k) - 1).astype(np.int64)
+
+    def _no_budget(self) -> str:
+        return "Widrow-Hoff moves in every round, right or wrong, and has no bound for one"
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
@@ -91,7 +98,7 @@ class WidrowHoff(OrdinalLearner):
             self._begin_support(data.X, whole)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = self._out_of_scale(weights.copy())
+        self._publish_with_intercept(weights)
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:
@@ -115,7 +122,9 @@ class WidrowHoff(OrdinalLearner):
         return Rounds(losses, n_updates, {"squared_errors": errors**2})
 
     def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
-        k, losses, n_updates, square = len(self.classes_), [], 0, self.squared_radius_
+        k, n_updates, square = len(self.classes_), 0, self.squared_radius_
+        losses: list[float] = []
+        errors: list[float] = []
         expansion = self._expansion()
         for t, row, place, scores in kernel_rounds(
             expansion, task, order, self.n_rounds_, by_ends=False
@@ -126,6 +135,7 @@ class WidrowHoff(OrdinalLearner):
             if not abs(p) < 1e100:
                 raise ValueError(self._too_long(math.sqrt(square)))
             losses.append(abs(min(max(math.floor(p + 0.5), 1), k) - 1 - rank))
+            errors.append(rank + 1 - p)
             square = max(square, float(expansion.squared_norm(place)))
             # 1/(2 R^2): an update takes away at most half of the error on its document.
             eta = self.eta if self.eta is not None else (0.5 / square if square > 0 else 0.0)
@@ -134,7 +144,8 @@ class WidrowHoff(OrdinalLearner):
                 expansion.add(np.array([place]), np.array([[eta * (rank + 1 - p)]]), t)
         self._publish_expansion(expansion)
         self.squared_radius_ = square
-        return Rounds(np.array(losses, dtype=np.float64), n_updates)
+        squares = np.square(np.array(errors, dtype=np.float64))
+        return Rounds(np.array(losses, dtype=np.float64), n_updates, {"squared_errors": squares})
 
     def _too_long(self, longest: float) -> str:
         if self.eta is None:
@@ -145,21 +156,21 @@ class WidrowHoff(OrdinalLearner):
         )
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if self.kernel is not None or self.eta is None:
-            raise ValueError("a guarantee needs weights and a fixed step: use kernel=None and eta.")
-        u = check_comparator(ledger.comparator, self.n_features_in_)
-        errors = (task.ranks + 1 - task.X @ u)[order]
-        ledger.add("comparator", (errors**2).sum())
+        if self.eta is None:
+            raise ValueError("a guarantee needs a fixed step: pass eta.")
+        u = compared(ledger.comparator, task.X)
+        errors = (task.ranks + 1 - u.scores)[order]
+        ledger.keep_max("length", u.length)
+        ledger.add("comparator", errors**2)
         # What is bounded are the squared errors.
-        ledger.add("squared_errors", rounds.terms["squared_errors"].sum())
-        ledger.keep_max("radius", radius(task.X))
+        ledger.add("squared_errors", rounds.terms["squared_errors"])
+        ledger.keep_max("radius", self._longest(task.X))
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""
         t = ledger.totals
-        length = float(np.linalg.norm(np.asarray(ledger.comparator, dtype=np.float64)))
         eta = 0.0 if self.eta is None else self.eta
-        bound = widrow_hoff_bound(length, t["radius"], eta, t["comparator"])
+        bound = widrow_hoff_bound(t["length"], t["radius"], eta, t["comparator"])
         return replace(bound, terms={**bound.terms, "loss": t["squared_errors"]})
 
     def check_state(self) -> None:
@@ -168,7 +179,7 @@ class WidrowHoff(OrdinalLearner):
         if type(getattr(self, "squared_radius_", None)) is not float:
             raise DataError("squared_radius_ must be a number.")
         if self.kernel is None:
-            check_fitted_array(self, "coef_", (self.n_features_in_,))
-            self._check_weights((self.n_features_in_,))
+            self._check_published()
+            self._check_weights((self._n_weights,))
         else:
             self._check_support(1)

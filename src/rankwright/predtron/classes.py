@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from rankwright import _kernels
+from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.inputs import check_rows
+from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.parameters import parametrized
+from rankwright.online.votes import Bools, for_one, median, plurality
 from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import MODES, PredtronData
+from rankwright.predtron.voting import predicted_codes
 from rankwright.problems.classes import Binary, Multiclass, Ordinal
 from rankwright.problems.native import Native
 from rankwright.theory.links import NormName
@@ -26,6 +28,7 @@ from rankwright.theory.links import NormName
 class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
     """What the two learners of classes share: labels in, labels out."""
 
+    VOTES: ClassVar[bool] = True
     classes_: NDArray[Any]
 
     def _check_announced(self, classes: ArrayLike | None) -> None:
@@ -33,16 +36,37 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
             raise ValueError("the first call of partial_fit needs classes: all there will be.")
 
     def decision_function(self, X: Any) -> Floats:
-        """Return scores: one for each class, or a single one for two classes on a line."""
+        """Return scores: one for each class, or a single one for two classes on a line.
+
+        Of votes, their shares: of each class, or of the second class less that of the first.
+        """
+        n_scores = self._n_fitted_scores()
+        if self._votes:
+            shares = self._votes_on(X) / max(self.n_rounds_, 1)
+            return shares[:, 1] - shares[:, 0] if n_scores == 1 else shares[:, :n_scores]
         scores = self._decision(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return scores[:, 0] if n_scores == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return classes."""
-        scores = np.ascontiguousarray(self._decision(X))
-        codes = np.empty((len(scores), 1), dtype=np.int32)
-        _kernels.predict_all(self._problem().kernel(1), scores, codes)
-        return self._named(codes[:, 0])
+        if self._votes:
+            return self._named(self._elected(self._votes_on(X)))
+        return self._named(predicted_codes(self._problem(), self._decision(X), 1)[:, 0])
+
+    def _votes_on(self, X: Any) -> Floats:
+        """Return the votes of each class, and of the option to reject behind them."""
+        problem, n = self._problem(), self._n_options()
+
+        def ballots(scores: Floats, _: slice) -> Bools:
+            return for_one(predicted_codes(problem, scores, 1)[..., 0], n)
+
+        return self._count_votes(check_features(self, X), ballots, n)
+
+    def _n_options(self) -> int:
+        return len(self.classes_)
+
+    def _elected(self, votes: Floats) -> Ints:
+        return plurality(votes)
 
     def score(
         self,
@@ -54,8 +78,8 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
         """Return the share of rows whose class is right, by weight; ``qid`` is ignored."""
         return float(super().score(X, y, sample_weight))
 
-    def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[codes]
+    def _named(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        return np.asarray(self.classes_[codes])
 
     def _problem(self) -> Native:
         raise NotImplementedError
@@ -130,6 +154,8 @@ class PredtronClassifier(PredtronOfClasses):
     mode : {"auto", "augmented", "predicted", "loss_driven"}, default "auto"
         The update. ``"auto"`` is ``"augmented"`` with an option to reject, for which scores must
         be on the scale of the losses; ``"loss_driven"`` with costs; and ``"predicted"`` otherwise.
+    @norm
+    @voting plurality
     @rows
 
     Attributes
@@ -188,9 +214,12 @@ class PredtronClassifier(PredtronOfClasses):
             return Binary((float(problem.matrix[1, 0]), float(problem.matrix[0, 1])))
         return Multiclass(n, matrix, self.reject, rule="surrogate")
 
-    def _named(self, codes: NDArray[np.int32]) -> NDArray[Any]:
+    def _n_options(self) -> int:
+        return len(self.classes_) + (self.reject is not None)
+
+    def _named(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         if self.reject is None:
-            return self.classes_[codes]
+            return np.asarray(self.classes_[codes])
         label: Any = self.reject_label
         if label is None:
             label = "reject" if self.classes_.dtype.kind in "UO" else -1
@@ -198,7 +227,7 @@ class PredtronClassifier(PredtronOfClasses):
             raise ValueError(
                 f"reject_label must be none of the classes, but is {label!r}. Pass another one."
             )
-        return np.append(self.classes_, np.array([label]))[codes]
+        return np.asarray(np.append(self.classes_, np.array([label]))[codes])
 
 
 @parametrized
@@ -216,6 +245,8 @@ class PredtronOrdinal(PredtronOfClasses):
     mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
         The update, see :class:`~rankwright.predtron.Predtron`. ``"predicted"`` takes no notice of
         distances.
+    @norm
+    @voting median
     @rows
 
     Attributes
@@ -236,6 +267,9 @@ class PredtronOrdinal(PredtronOfClasses):
     norm: NormName = "l2"
     _: KW_ONLY
     fit_intercept: bool = True
+
+    def _elected(self, votes: Floats) -> Ints:
+        return median(votes)
 
     def _problem(self) -> Native:
         n = len(self.classes_)

@@ -38,6 +38,8 @@ class PredtronLabelRanker(PredtronOfRankings, PredtronOfLabels):
     @mode predicted
     smallest_loss : float, optional
         :math:`c_L` of ``"augmented"``: ``fit`` measures it, ``partial_fit`` needs it or ``eta``.
+    @norm
+    @variant
     @rows
 
     Attributes

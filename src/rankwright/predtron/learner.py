@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,30 +10,28 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features
-from rankwright.online.base import Ledger, OnlineLearner, Rounds, check_step
-from rankwright.online.kernel import Kernel, kernel_rounds, learn_by_kernel
-from rankwright.online.kernel_form import KernelForm
+from rankwright.online.base import OnlineLearner, Rounds, check_step
+from rankwright.online.kernel import Kernel, PlusOne, kernel_rounds, learn_by_kernel
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
 from rankwright.online.parameters import parametrized
+from rankwright.online.standardize import bias_in_scale
+from rankwright.online.votes import History
+from rankwright.predtron.guarantees import PredtronGuarantees
 from rankwright.predtron.rounds import MODES, PredtronData, loss_range, round_of
+from rankwright.predtron.voting import linked_history
 from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem, method_of
 from rankwright.scaling import Kind
-from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.links import (
     NORMS,
     NormName,
     link_constant,
-    link_exponent,
-    link_radius,
     link_size,
-    weight_norm,
 )
-from rankwright.theory.predtron import predtron_bound
 
 
 @parametrized(kw_only=True)
@@ -46,7 +43,7 @@ class PredtronParameters:
     radius: float | None = None
 
 
-class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner):
+class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, OnlineLearner):
     r"""Base of the Predtron learners.
 
     .. math::
@@ -65,7 +62,6 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
     norm: NormName = "l2"
     smallest_loss: float | None = None
     fit_intercept: bool = False
-    weights_: Floats
     coef_: Floats
     intercept_: Floats
 
@@ -89,9 +85,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         return "center" if self.fit_intercept else "size"
 
     def _rest_in_scale(self, rest: Floats, offset: Any) -> Floats:
-        # A comparator without an intercept has one of 0.
-        bias = rest if rest.shape[-1] else np.zeros((*np.shape(offset), 1))
-        return np.asarray(bias + np.expand_dims(offset, -1)) if self.fit_intercept else rest
+        return bias_in_scale(rest, offset) if self.fit_intercept else rest
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
@@ -101,21 +95,26 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         if self.norm not in NORMS:
             raise ValueError(f"norm must be one of {', '.join(NORMS)}, but is {self.norm!r}.")
         check_variant(self.variant)
-        if self.kernel is not None:
-            # Only lengths can be told by a kernel: the other norms look at single features.
-            if self.norm != "l2":
-                raise ValueError(f"a kernel needs norm='l2', but norm is {self.norm!r}.")
-            if self.variant == "voted":
-                raise ValueError("variant='voted' needs the lengths of weights: use kernel=None.")
+        # Only lengths can be told by a kernel: the other norms look at single features.
+        if self.kernel is not None and self.norm != "l2":
+            raise ValueError(f"a kernel needs norm='l2', but norm is {self.norm!r}.")
+
+    def _no_budget(self) -> str:
+        if self._mode() != "augmented":
+            return ""
+        return "mode='augmented' also moves weights that are right, and has no bound for one"
+
+    def _mean(self) -> Variant:
+        return "last" if self._votes else self.variant_
 
     def _n_rounds(self, data: Any) -> int:
         return int(data.n_rounds)
 
     def _begin(self, data: PredtronData, whole: bool) -> None:
         d = self._n_scores(data)
-        if self.kernel is not None:
+        if self._keeps_support:
             self._begin_support(data.X, whole, d)
-        else:
+        if self.kernel is None:
             self._begin_weights((data.X.shape[1] + self.fit_intercept, d))
         self.eta_ = self._step(data, whole, d)
 
@@ -155,25 +154,9 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         labels = map(data.label_of, range(data.n_rounds))
         return min((loss_range(problem, label)[0] for label in labels), default=math.inf)
 
-    def _radius(self, data: PredtronData) -> float:
-        """Return R of the inputs, in the space of the weights."""
-        if self.kernel is None:
-            return link_radius(data.X, self.norm, data.groups, intercept=self.fit_intercept)
-        # In the kernel's space |X_q|^2 is the largest eigenvalue of a query's Gram matrix; for a
-        # single row that is K(x, x).
-        kernel, largest = self._kernel(), 0.0
-        for at in range(data.n_rounds):
-            rows = np.arange(data.X.shape[0])[data.rows_of(at)]
-            gram = kernel(data.X[rows], kernel.points(data.X, rows, data.order))
-            if gram.size:
-                largest = max(largest, float(np.linalg.eigvalsh(gram)[-1]))
-        return math.sqrt(largest)
-
     def _kernel(self) -> Kernel:
         kernel = super()._kernel()
-        if not self.fit_intercept:
-            return kernel
-        return PlusOne(kernel.kind, kernel.gamma, kernel.degree, kernel.coef0)
+        return PlusOne.of(kernel) if self.fit_intercept else kernel
 
     # ---- rounds ----
 
@@ -191,8 +174,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         theta, losses, charges = self.weights_, np.empty(len(order)), np.empty(len(order))
         # Stored is Theta = grad psi(W), which the updates add to. For q = 2, to which short weights
         # fall back as well (P8), W is Theta itself; else the kernel writes W when it is asked to.
-        n = link_size(self.norm, *theta.shape)
-        q = link_exponent(n) if self.norm != "l2" else 2.0
+        q = self._exponent()
         link = _kernels.LinkedWeights(self.norm, q, theta, self.fit_intercept)
         W = theta
         if q != 2:
@@ -200,7 +182,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             link.write(W.ravel())
         problem, rows = self._problem(), native_rows(data.X)
         with self._iterate(len(order), W) as iterate:
-            if isinstance(problem, Native) and data.weights is None:
+            if isinstance(problem, Native) and data.weights is None and not self._votes:
                 indptr = np.empty(0, dtype=np.int64) if data.groups is None else data.groups.indptr
                 widest = theta.shape[1] if data.groups is None else data.groups.sizes.max(initial=1)
                 n_updates = _kernels.predtron(
@@ -237,7 +219,7 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         rows: _kernels.Rows,
     ) -> int:
         play, d = round_of(self._problem(), self._mode()), self.weights_.shape[1]
-        n_updates = 0
+        made: list[tuple[int, int, Floats]] = []
         for r, at in enumerate(order.tolist()):
             part = data.rows_of(at)
             n = part.stop - part.start
@@ -247,15 +229,22 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             loss, charges[r] = play(t, data.label_of(at), u, direction)
             losses[r] = data.weigh(at, loss, direction)
             if losses[r] > 0:
-                n_updates += 1
                 at_round = self.n_rounds_ + r + 1
                 link.update(rows, part.start, n, direction, self.eta_, iterate, at_round)
-        return n_updates
+                made.append((at, at_round, -self.eta_ * direction))
+        if self._votes and made:
+            where, born, coef = zip(*made, strict=True)
+            points = self._kernel().points(data.X, np.array(where), None)
+            self._remember(points, np.stack(coef), np.array(born))
+        return len(made)
 
     def _learn_by_kernel(
         self, data: PredtronData, order: Ints, other: Floats
     ) -> tuple[Floats, Floats, int]:
+        if self.budget is not None and data.weights is not None:
+            raise ValueError("a budget has no bound with weights of documents or queries.")
         charges: list[float] = []
+        gains: list[float] = []
         round_, d = round_of(self._problem(), self._mode()), self.dual_coef_.shape[1]
 
         def play(at: int, scores: Floats) -> tuple[float, Floats]:
@@ -263,60 +252,24 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             u = other[part.start * d : part.stop * d]
             loss, charge = round_(scores.ravel(), data.label_of(at), u, direction)
             charges.append(charge)
+            gains.append(loss if self._mode() == "loss_driven" else 1.0)
             loss = data.weigh(at, loss, direction)
             return loss, direction.reshape(-1, d)
 
         expansion = self._expansion()
         rounds = kernel_rounds(expansion, data, order, self.n_rounds_)
-        losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play)
+        more = self._kept_of_updates(expansion, lambda: self.eta_ * gains[-1])
+        losses, n_updates = learn_by_kernel(expansion, rounds, -self.eta_, play, more)
         self._publish_expansion(expansion)
         return losses, np.array(charges, dtype=np.float64), n_updates
 
-    # ---- guarantees ----
-
-    def _charge(self, task: PredtronData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        problem = self._problem()
-        for at in order.tolist():
-            # Of the labels that came: the bound need not pay for losses that could not happen.
-            smallest, largest = loss_range(problem, task.label_of(at))
-            ledger.keep_min("c_L", smallest)
-            ledger.keep_max("C_L", largest)
-        ledger.add("charge", float(rounds.terms["charge"].sum()))
-        ledger.add("mistakes", int(np.count_nonzero(rounds.losses)))
-        ledger.keep_max("R", self._radius(task))
-
-    def guarantee(self, ledger: Ledger) -> Guarantee:
-        """Return the bound of the rounds so far."""
-        t, mode = ledger.totals, self._mode()
-        U = np.atleast_2d(np.asarray(ledger.comparator, dtype=np.float64))
-        n = link_size(self.norm, *self.weights_.shape)
-        bound = predtron_bound(
-            mode,
-            weight_norm(U, self.norm),
-            t.get("R", 0.0),
-            t.get("c_L", 1.0),
-            t.get("C_L", 0.0),
-            comparator_loss=t["charge"],
-            link=link_constant(self.norm, n),
-            eta=self.eta_ if mode == "augmented" else None,
-        )
-        # Updates by the plain prediction have a bound on their number, the others on the losses.
-        happened = t["mistakes"] if mode == "predicted" else t["loss"]
-        return replace(bound, terms={**bound.terms, "loss": happened})
-
-    def _comparator_scores(self, X: Matrix, comparator: Any) -> Floats:
-        """Return the scores of a comparator, weights by score and feature, one more for a bias."""
-        U = np.atleast_2d(np.asarray(comparator, dtype=np.float64))
-        n_features = X.shape[1]
-        if self.kernel is not None or U.shape[1] not in (n_features, n_features + 1):
-            raise ValueError(
-                f"the comparator must have {n_features} weights for each score (one more with an "
-                f"intercept), but has shape {U.shape}."
-            )
-        scores = np.asarray(X @ U[:, :n_features].T, dtype=np.float64)
-        return scores + (U[:, n_features] if U.shape[1] > n_features else 0.0)
-
     # ---- weights that predict ----
+
+    def _history(self) -> History:
+        if self.kernel is not None or self._exponent() == 2:
+            return super()._history()
+        updates = self.support_, self.dual_coef_
+        return linked_history(self.norm, self._exponent(), *updates, self.fit_intercept)
 
     def _length(self, weights: Floats) -> float:
         # As numpy sums, since the first version: another order would change the last bits.
@@ -345,8 +298,9 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
         super().check_state()
         check_step(self)
         n_scores = self._n_fitted_scores()
-        if self.kernel is not None:
+        if self._keeps_support:
             self._check_support(n_scores)
+        if self.kernel is not None:
             return
         if type(self.fit_intercept) is not bool:
             raise DataError("fit_intercept must be True or False.")
@@ -368,13 +322,3 @@ class PredtronLearner(PredtronParameters, KernelForm, WeightForm, OnlineLearner)
             self._problem()
         except (TypeError, ValueError) as error:
             raise DataError(str(error)) from None
-
-
-@dataclass(frozen=True)
-class PlusOne(Kernel):
-    """A kernel with an intercept: plus one."""
-
-    def __call__(self, X: Matrix, points: Any) -> Floats:
-        """Return the kernel's values plus 1, documents by points."""
-        # (x, 1) . (z, 1) = x . z + 1: the constant feature, without writing it down.
-        return super().__call__(X, points) + 1.0

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
-from rankwright import _kernels
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
+from rankwright.inputs import check_features
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
+from rankwright.online.votes import Bools
 from rankwright.predtron.label_matrix import PredtronOfLabels, dense
 from rankwright.predtron.rounds import Mode
+from rankwright.predtron.voting import predicted_codes
 from rankwright.problems.multilabel import Multilabel
 from rankwright.problems.native import Native
 from rankwright.theory.links import NormName
@@ -37,6 +39,8 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     mode : {"augmented", "predicted", "loss_driven"}, default "predicted"
         The update, see :class:`~rankwright.predtron.Predtron`. ``"augmented"`` with the Hamming
         loss also pushes labels that are right, but not by a margin.
+    @norm
+    @voting majority
     @rows
 
     Attributes
@@ -56,6 +60,7 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     [[1, 0], [0, 1], [1, 1]]
     """
 
+    VOTES: ClassVar[bool] = True
     loss: str = "hamming"
     mode: Mode = "predicted"
     norm: NormName = "l2"
@@ -63,8 +68,11 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     fit_intercept: bool = True
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the scores of the labels; a vector if y was one."""
-        scores = self._decision(X)
+        """Return the scores of the labels; a vector if y was one.
+
+        Of votes, the share of those for a label less that of those against it.
+        """
+        scores = self._majority(X) if self._votes else self._decision(X)
         return scores[:, 0] if self._is_vector else scores
 
     @property
@@ -74,13 +82,23 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return which labels each row has, 1 or 0; for a vector y, its values."""
-        scores = np.ascontiguousarray(self._decision(X))
-        codes = np.empty(scores.shape, dtype=np.int32)
-        _kernels.predict_all(self._problem().kernel(1), scores, codes)
+        # By votes too a label is there if its number is positive: a tie is none.
+        scores = self._majority(X) if self._votes else self._decision(X)
+        codes = predicted_codes(self._problem(), scores, self.n_labels_)
         if not self._is_vector:
             return codes.astype(np.int64)
         named: NDArray[Any] = self.classes_[codes[:, 0]]
         return named
+
+    def _majority(self, X: Any) -> Floats:
+        """Return the share of the votes for each label less that of those against it."""
+        problem, n = self._problem(), self.n_labels_
+
+        def ballots(scores: Floats, _: slice) -> Bools:
+            return np.asarray(predicted_codes(problem, scores, n) > 0)
+
+        votes = self._count_votes(check_features(self, X), ballots, n)
+        return np.asarray((2 * votes - self.n_rounds_) / max(self.n_rounds_, 1))
 
     def score(
         self,

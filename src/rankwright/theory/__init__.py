@@ -1,5 +1,6 @@
 """Bounds as functions of data and model: what is guaranteed, and what happened."""
 
+from rankwright.theory.budget import budget_bound, budget_theorem
 from rankwright.theory.certificate import Certificate, certificate
 from rankwright.theory.generalization import Generalization, chapelle_wu_rate, generalization
 from rankwright.theory.gradients import radius, score_gradient_norms, slam_proposition4
@@ -58,6 +59,8 @@ __all__ = [
     "LossTable",
     "MarginReport",
     "PredtronMargin",
+    "budget_bound",
+    "budget_theorem",
     "certificate",
     "chapelle_wu_rate",
     "generalization",

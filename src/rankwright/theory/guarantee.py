@@ -58,4 +58,5 @@ def require(**values: float) -> None:
 
 def over_square(numerator: float, margin: float) -> float:
     """Return ``numerator / margin^2``, infinite without a margin."""
-    return numerator / margin**2 if margin > 0 else math.inf
+    # Not by its square, which may be 0.
+    return numerator / margin / margin if margin > 0 else math.inf

@@ -264,7 +264,8 @@ def prank_bound(
     value = over_square(c, margin)
     # The larger root of gamma N - D = sqrt(c N), a quadratic in sqrt(N).
     if margin > 0 and comparator_loss > 0:
-        value = ((math.sqrt(c) + math.sqrt(c + 4 * margin * comparator_loss)) / (2 * margin)) ** 2
+        root = (math.sqrt(c) + math.sqrt(c + 4 * margin * comparator_loss)) / (2 * margin)
+        value = root * root
     return Guarantee(
         "PRank",
         "sum of |predicted - y|",

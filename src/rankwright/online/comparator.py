@@ -1,0 +1,109 @@
+"""Comparators of bounds in the space of a kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwright.data.validation import Floats, Matrix
+from rankwright.online.kernel import BLOCK, Kernel
+from rankwright.theory.margins import check_comparator
+
+
+@dataclass(frozen=True)
+class DualComparator:
+    r"""What a learner with a kernel is compared with: a sum over documents.
+
+    .. math::
+        u(x) = \sum_i c_i\, K(x_i, x), \qquad \|u\|^2 = \sum_{ij} c_i c_j K(x_i, x_j)
+
+    for each score. The kernel, and the scale of the features, are those of the learner. In
+    ``bound`` an array is enough, of the form of the learner's weights with a number for each row of
+    X in place of one for each feature, and so is another learner that was fitted with this kernel.
+    A stream needs to know the documents beforehand.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, n_features)
+        Documents; with a precomputed kernel their columns.
+    coef : array-like of shape (n_points,) or (n_points, n_scores)
+        :math:`c`.
+    thresholds : array-like of shape (n_ranks - 1,), optional
+        Those of :class:`~rankwright.online.PRank`, beside these scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwright.online import MulticlassPerceptron
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    >>> model = MulticlassPerceptron(kernel="poly", degree=2, n_epochs=20, variant="last").fit(X, y)
+    >>> once = MulticlassPerceptron(kernel="poly", degree=2, n_epochs=1)
+    >>> guarantee = once.bound(model.as_comparator(), X, y)
+    >>> guarantee.terms["loss"] <= guarantee.value
+    True
+    """
+
+    points: Any
+    coef: ArrayLike
+    thresholds: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A comparator as a learner sees it: in its kernel and its scale."""
+
+    kernel: Kernel
+    points: Any
+    coef: Floats
+    thresholds: Floats
+    squared: float
+
+    @classmethod
+    def measured(
+        cls, kernel: Kernel, rows: Matrix, points: Any, coef: Floats, thresholds: Floats
+    ) -> Dual:
+        """Return the comparator with its length; ``rows`` are its points as documents."""
+        found = cls(kernel, points, coef, thresholds, 0.0)
+        squared = float((coef * found.scores(rows)).sum())
+        return cls(kernel, points, coef, thresholds, max(0.0, squared))
+
+    @property
+    def length(self) -> float:
+        """|u|, without the thresholds."""
+        return math.sqrt(self.squared)
+
+    def scores(self, X: Matrix) -> Floats:
+        """Return the scores of documents, a column for each score."""
+        found = np.zeros((X.shape[0], self.coef.shape[1]))
+        for begin in range(0, X.shape[0], BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            found[rows] = self.kernel(X[rows], self.points) @ self.coef
+        return found
+
+
+class Compared(NamedTuple):
+    """What bounds need of a comparator with one score."""
+
+    scores: Floats  # of documents
+    rest: Floats  # what stands behind the weights: thresholds
+    length: float  # of both together
+
+
+def compared(u: Any, X: Matrix, n_rest: int = 0, unit: float = 1.0) -> Compared:
+    """Return scores and length of a comparator, a :class:`Dual` or a vector.
+
+    The length is that of weights for documents divided by ``unit``.
+    """
+    if isinstance(u, Dual):
+        scores, rest, length = u.scores(X)[:, 0], u.thresholds, u.length
+    else:
+        d = X.shape[1]
+        vector = check_comparator(u, d + n_rest)
+        scores, rest = np.asarray(X @ vector[:d], dtype=np.float64), vector[d:]
+        length = float(np.linalg.norm(vector[:d]))
+    return Compared(scores, rest, math.hypot(unit * length, float(np.linalg.norm(rest))))
