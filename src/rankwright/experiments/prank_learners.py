@@ -29,9 +29,9 @@ def perceptrons(classes: list[int], variant: Any = "last") -> dict[str, Any]:
     }
 
 
-def widrow_hoff(rate: float, classes: list[int], variant: Any = "last") -> Any:
+def widrow_hoff(rate: float, classes: list[int], variant: Any = "last", **more: Any) -> Any:
     """Return Widrow-Hoff with a fixed rate."""
-    return WidrowHoff.paper(eta=rate, classes=classes, variant=variant)
+    return WidrowHoff.paper(eta=rate, classes=classes, variant=variant, **more)
 
 
 def average_losses(learner: Any, X: Any, y: Floats, at: list[int]) -> list[float]:

@@ -144,28 +144,29 @@ def _one_viewer(collection: Ratings, viewers: Floats, seed: int, at: list[int]) 
     for name, features in (("literal", X), ("scaled", X / np.maximum(length, 1e-12))):
         found[name] = {
             "online": {
-                learner: average_losses(made, data, y, at)
-                for learner, (made, data) in _field(features, classes).items()
+                learner: average_losses(made, features, y, at)
+                for learner, made in _field(features, classes).items()
             }
         }
         n = int(TRAIN_SHARE * len(y))
         for setting, variant in (("batch", "last"), ("averaged", "averaged")):
             found[name][setting] = {
-                learner: -float(made.fit(data[:n], y[:n]).score(data[n:], y[n:]))
-                for learner, (made, data) in _field(features, classes, variant).items()
+                learner: -float(made.fit(features[:n], y[:n]).score(features[n:], y[n:]))
+                for learner, made in _field(features, classes, variant).items()
             }
     return found
 
 
-def _field(X: Floats, classes: list[int], variant: str = "last") -> dict[str, tuple[Any, Floats]]:
-    """Return all learners by name, each with its features."""
-    found = {name: (made, X) for name, made in perceptrons(classes, variant).items()}
-    with_ones = np.column_stack([X, np.ones(len(X))])
-    for name, data in (("Widrow-Hoff", X), ("Widrow-Hoff with an intercept", with_ones)):
-        square = float((data**2).sum(axis=1).max())
+def _field(X: Floats, classes: list[int], variant: str = "last") -> dict[str, Any]:
+    """Return all learners by name."""
+    found = perceptrons(classes, variant)
+    square = float((X**2).sum(axis=1).max())
+    for intercept in (False, True):
+        name = "Widrow-Hoff with an intercept" if intercept else "Widrow-Hoff"
         for share in SHARES:
-            made = widrow_hoff(share / square, classes, variant)
-            found[f"{name}, {share:g} / R^2"] = (made, data)
+            rate = share / (square + intercept)  # an intercept is a feature that is 1
+            made = widrow_hoff(rate, classes, variant, fit_intercept=intercept)
+            found[f"{name}, {share:g} / R^2"] = made
     return found
 
 
