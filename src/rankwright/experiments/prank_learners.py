@@ -52,7 +52,7 @@ def curves(runs: list[dict[str, list[float]]], at: list[int]) -> dict[str, Curve
     }
 
 
-def compared(lower: Floats, higher: Floats) -> tuple[bool | None, str]:
+def paired_difference(lower: Floats, higher: Floats) -> tuple[bool | None, str]:
     """Return whether the first are below the second, None if that is undecided, and in words."""
     differences = np.subtract(higher, lower)
     mean, (low, high) = mean_of(differences)
@@ -75,7 +75,7 @@ def rows(
         verdict: Verdict = "reported"
         note = ""
         if name != "PRank":
-            below, note = compared(prank, np.array(values))
+            below, note = paired_difference(prank, np.array(values))
             verdict = "undecided" if below is None else agrees(below)
             if below is False:
                 note = f"{_reason(name, why)}; {note}"

@@ -19,8 +19,8 @@ from rankwright.experiments.prank_learners import (
     RATES,
     Runs,
     average_losses,
-    compared,
     curves,
+    paired_difference,
     perceptrons,
     rows,
     widrow_hoff,
@@ -74,8 +74,11 @@ def _story_row(found: dict[int, Runs], rate: float) -> Row:
         best = min(means, key=means.__getitem__)
         others = f"Widrow-Hoff {means[mine]:.3f}, PRank {means['PRank']:.3f}"
         told.append(f"round {moment}: {best.partition(',')[0]} is best ({others})")
-    first, _ = compared(np.array(found[100]["PRank"]), np.array(found[100][mine]))
-    ends = [compared(np.array(found[last]["PRank"]), np.array(found[last][n])) for n in names[1:]]
+    first, _ = paired_difference(np.array(found[100]["PRank"]), np.array(found[100][mine]))
+    ends = [
+        paired_difference(np.array(found[last]["PRank"]), np.array(found[last][n]))
+        for n in names[1:]
+    ]
     later = [below for below, _ in ends]
     verdict: Verdict = "undecided"
     if first is not None and None not in later:
