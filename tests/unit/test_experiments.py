@@ -10,10 +10,12 @@ from tempfile import TemporaryDirectory, mkdtemp
 import numpy as np
 import pytest
 
+from rankwright.exceptions import DataError
 from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
 from rankwright.experiments.page import highlights, paper_page, proof_table, records, replace_part
 from rankwright.experiments.prank_learners import rows as compared_rows
+from rankwright.experiments.prank_ratings import COLLECTIONS
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
 _KEPT = TemporaryDirectory()  # until the process ends
@@ -131,6 +133,17 @@ def test_ratings_are_read_and_compared(tmp_path: Path) -> None:
     assert all("EachMovie, at least 200 ratings (12 viewers)" in row.what for row in result.rows)
     averaged = [row for row in result.rows if "scaled, batch, averaged" in row.what]
     assert averaged[0].ours == min(row.ours for row in averaged[:3])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0\t0\n", "0\t0\t7\n", "0\tx\t1\n", "0 0 1\n0 1\n", "-1 0 1\n"]
+)
+def test_ratings_that_cannot_be_are_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.tsv"
+    path.write_text(text)
+    message = r"ratings\.tsv must have lines of whole numbers: .* and a rating from 1 to 6\.$"
+    with pytest.raises(DataError, match=message):
+        COLLECTIONS[0].read(path)
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:

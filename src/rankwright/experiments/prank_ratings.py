@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.validation import Floats
+from rankwright.exceptions import DataError
 from rankwright.experiments.experiment import Context, Experiment
 from rankwright.experiments.findings import Figure, Findings, Panel, Row
 from rankwright.experiments.prank_learners import (
@@ -47,10 +48,18 @@ class Ratings:
         """Return viewers x titles; 0 where there is no rating."""
         text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         width = len(text.partition(b"\n")[0].split())
-        values = np.array(text.split(), dtype=np.int64).reshape(-1, width)[:, :3]
-        values[:, :2] -= self.first
-        table = np.zeros(values[:, :2].max(axis=0) + 1)
-        table[values[:, 0], values[:, 1]] = values[:, 2]
+        try:
+            values = np.array(text.split(), dtype=np.int64).reshape(-1, width)[:, :3]
+            places, ratings = values[:, :2] - self.first, values[:, 2]
+            if places.min() < 0 or ratings.min() < 1 or ratings.max() > self.n_ranks:
+                raise IndexError
+        except (ValueError, IndexError):
+            raise DataError(
+                f"{path} must have lines of whole numbers: viewer and title from {self.first} on, "
+                f"and a rating from 1 to {self.n_ranks}."
+            ) from None
+        table = np.zeros(places.max(axis=0) + 1)
+        table[places[:, 0], places[:, 1]] = ratings
         return table
 
     def features(self, ratings: Floats) -> Floats:
@@ -111,11 +120,10 @@ def run(context: Context) -> Findings | None:
                 panels[f"{collection.name}, {least}, {kind}"] = Panel(
                     shown, "rounds", "time-averaged rank loss", log_x=True
                 )
-            size = float(np.mean([run["square"] for run in runs]))
-            result.settings[f"mean |x|^2 of {collection.name}, {least}"] = round(size, 1)
+            result.notes.append(_scale_note(f"{collection.name}, {least}", runs))
     if not panels:
         return None
-    result.notes += NOTES
+    result.notes = NOTES + result.notes
     caption = "Ratings of movies, mean of the repeats with 95 % bands"
     result.figures.append(Figure("figure2_right", caption, panels))
     return result
@@ -130,6 +138,18 @@ NOTES = [
     "intercept (R8). Differences are paired: all learners see the same viewers and titles. The "
     "paper counts 1,802 viewers with 200 ratings and more.",
 ]
+
+
+def _scale_note(what: str, runs: list[dict[str, Any]]) -> str:
+    """Say how much the scale of the documents moves PRank's online loss (R7)."""
+    size = float(np.mean([run["square"] for run in runs]))
+    literal, scaled = (
+        float(np.mean([run[kind]["online"]["PRank"][-1] for run in runs])) for kind in FEATURES
+    )
+    return (
+        f"{what}: the mean of |x|^2 is {size:.0f}; dividing documents by their length moves "
+        f"PRank's online loss from {literal:.2f} to {scaled:.2f}."
+    )
 
 
 def _one_viewer(collection: Ratings, viewers: Floats, seed: int, at: list[int]) -> dict[str, Any]:
