@@ -123,7 +123,11 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         (PredtronOrdinal(mode="auto"), [0, 1, 1], "mode must be one of augmented, predicted"),
         (PredtronOrdinal(norm=BAD), [0, 1, 1], "norm must be one of l2, l1, group, trace"),
         (PredtronOrdinal(variant=BAD), [0, 1, 1], "variant must be one of last"),
-        (PredtronOrdinal(eta=0.0), [0, 1, 1], "eta must be a positive number, 'auto' or 'theory' or None, but is 0.0"),
+        (
+            PredtronOrdinal(eta=0.0),
+            [0, 1, 1],
+            "eta must be a positive number, 'auto' or 'theory' or None, but is 0.0",
+        ),
         (PredtronOrdinal(radius=np.inf), [0, 1, 1], "radius must be a positive number"),
         (PredtronOrdinal(kernel="rbf", norm="l1"), [0, 1, 1], "a kernel needs norm='l2'"),
         (
