@@ -201,7 +201,7 @@ def test_what_has_no_theorem_is_refused() -> None:
         (MulticlassPerceptron(budget=5), "budget needs a kernel"),
         (
             MulticlassPerceptron(kernel="rbf", budget=cast(Any, 2.5)),
-            "budget must be None or a positive int",
+            "budget must be a positive integer or None",
         ),
         (MulticlassPerceptron(kernel="rbf", budget=5, variant="voted"), "needs variant='last'"),
         (Predtron(Multiclass(3), "augmented", kernel="rbf", budget=5), "also moves weights"),

@@ -30,11 +30,15 @@ LEARNERS: dict[str, Any] = {
     "widrow-hoff": rw.WidrowHoff(),
     "widrow-hoff-eta": rw.WidrowHoff(0.01),
     "multiclass": rw.MulticlassPerceptron(variant="averaged"),
+    "multiclass-voted": rw.MulticlassPerceptron(variant="voted"),
+    "multiclass-budget": rw.MulticlassPerceptron(kernel="rbf", variant="last", budget=20),
     "multiclass-poly": rw.MulticlassPerceptron(kernel="poly", degree=2),
     "predtron-classifier": rw.PredtronClassifier(variant="averaged"),
     "predtron-no-intercept": rw.PredtronClassifier(fit_intercept=False),
     "predtron-l1": rw.PredtronClassifier(norm="l1"),
     "predtron-augmented": rw.PredtronOrdinal("augmented"),
+    "predtron-voted": rw.PredtronClassifier(variant="voted"),
+    "predtron-group-voted": rw.PredtronOrdinal(norm="group", variant="voted"),
     "predtron-rbf": rw.PredtronClassifier(kernel="rbf"),
     "predtron-ranker": rw.PredtronRanker(variant="voted"),
     "predtron-multilabel": rw.PredtronMultilabel(),
@@ -42,6 +46,7 @@ LEARNERS: dict[str, Any] = {
 }
 SPREAD = {"slam", "slam-averaged", "slam-voted", "slam-rbf", "online", "pamir", "predtron-ranker"}
 SIZE = {"widrow-hoff", "widrow-hoff-eta", "multiclass", "multiclass-poly", "predtron-no-intercept"}
+SIZE |= {"multiclass-voted", "multiclass-budget"}
 CENTERED = LEARNERS.keys() - SPREAD - SIZE
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 
@@ -270,7 +275,7 @@ def test_votes_do_not_depend_on_the_table(monkeypatch: Any) -> None:
     X, y, qid = make_data("prank")
     model = rw.PRank("voted").fit(X, y, qid)
     expected = model.predict(X)
-    monkeypatch.setattr("rankwright.online.prank._CELLS", 1)
+    monkeypatch.setattr("rankwright.online.votes._CELLS", 1)
     np.testing.assert_array_equal(model.predict(X), expected)
 
 
