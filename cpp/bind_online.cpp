@@ -163,18 +163,19 @@ void check_label_rounds(const Rows& rows, const In<std::int64_t>& y, std::size_t
 void bind_labels(nb::module_& m) {
     m.def(
         "prank",
-        [](const Rows& rows, In<std::int64_t> y, In<std::int64_t> order, Iterate& iterate,
-           Out<double> losses, OutMatrix<std::int8_t> taus) {
+        [](const Rows& rows, In<std::int64_t> y, In<std::int64_t> order, double step,
+           Iterate& iterate, Out<double> losses, OutMatrix<std::int8_t> taus) {
+            require(step > 0, "step must be positive");
             require(iterate.w.size() >= rows.n_features, "w must have the weights and thresholds");
             const std::size_t n = iterate.w.size() - rows.n_features;
             check_label_rounds(rows, y, n + 1, order, losses.size());
             require(taus.shape(0) == order.size() && taus.shape(1) == n,
                     "taus must have a row for each round and a column for each threshold");
             nb::gil_scoped_release release;
-            return prank(rows, view(y), view(order), iterate, losses.data(), taus.data());
+            return prank(rows, view(y), view(order), step, iterate, losses.data(), taus.data());
         },
-        "rows"_a, "y"_a.noconvert(), "order"_a.noconvert(), "iterate"_a, "losses"_a.noconvert(),
-        "taus"_a.noconvert());
+        "rows"_a, "y"_a.noconvert(), "order"_a.noconvert(), "step"_a, "iterate"_a,
+        "losses"_a.noconvert(), "taus"_a.noconvert());
     m.def(
         "prank_step",
         [](double score, std::int64_t y, In<double> thresholds, Out<std::int8_t> tau) {

@@ -2,7 +2,8 @@
 //
 // Document x has rank min{r : w.x - b_r < 0}. After a wrong rank, with y_r = -1 if y <= r else +1,
 //   tau_r = y_r if (w.x - b_r) y_r <= 0 else 0,    w += (sum_r tau_r) x,    b_r -= tau_r.
-// Ranks count from 0 here. The weights of an Iterate are w and then b. Thresholds that start equal
+// Ranks count from 0 here. The weights of an Iterate are w and then b / step: thresholds are counted
+// in steps, so that their distances are whole numbers whatever the step. Thresholds that start equal
 // and move by whole steps stay ordered (Lemma 1); the kernel makes sure of it.
 #pragma once
 
@@ -30,13 +31,13 @@ inline std::int64_t prank_step(double s, std::int64_t y, std::span<const double>
 
 // Rounds over the rows in `order`. Writes each round's loss |predicted - y| and its tau.
 inline std::int64_t prank(const Rows& rows, std::span<const std::int64_t> y,
-                          std::span<const std::int64_t> order, Iterate& iterate, double* losses,
-                          std::int8_t* taus) {
+                          std::span<const std::int64_t> order, double step, Iterate& iterate,
+                          double* losses, std::int8_t* taus) {
     const std::size_t d = rows.n_features, n = iterate.w.size() - d;
     const std::span<const double> b = iterate.w.subspan(d);
     return each_round(order, iterate, kRowsBetweenChecks, [&](std::size_t t, std::size_t row) {
         std::int8_t* tau = taus + t * n;
-        const auto predicted = prank_step(rows.dot(row, iterate.w.data()), y[row], b, tau);
+        const auto predicted = prank_step(rows.dot(row, iterate.w.data()) / step, y[row], b, tau);
         losses[t] =
             static_cast<double>(predicted > y[row] ? predicted - y[row] : y[row] - predicted);
         if (predicted == y[row]) return false;

@@ -983,6 +983,7 @@ def prank(
     order: Annotated[
         NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    step: float,
     iterate: Iterate,
     losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     taus: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu")],

@@ -108,6 +108,9 @@ RULES: Mapping[str, Rule] = {
     "max_docs": POSITIVE,
     "smallest_loss": POSITIVE,
     "threshold": FINITE,
+    "threshold_step": Rule(
+        "a positive number or 'auto'", lambda value: value == "auto" or POSITIVE.holds(value)
+    ),
     "C": POSITIVE,
     "n_triplets": whole(1),
     "fit_intercept": TRUTH,

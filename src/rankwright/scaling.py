@@ -122,6 +122,12 @@ class Moments:
         moved = np.where(rare, 0.0, steps * scale / _STEPS).astype(np.float32)
         return FeatureScale(scale, moved.astype(np.float64))
 
+    def mean_square(self, scale: FeatureScale | None = None) -> float:
+        """Return the mean square of the rows' lengths, on a scale."""
+        center = 0.0 if scale is None or scale.center is None else scale.center
+        squares = self._deviations / max(self.n_rows, 1) + (self._mean - center) ** 2
+        return float((squares if scale is None else squares / scale.scale**2).sum())
+
     def deviations(self) -> Floats:
         """Return the standard deviations; 0 of features that are constant."""
         large = np.flatnonzero(~np.isfinite(self._squares + self._deviations))

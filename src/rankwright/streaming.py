@@ -200,7 +200,7 @@ class _StreamRun:
         since = 0
         recognise = partial(self._recognise, place, n_pass)
         pieces = self._pieces(on_count=self._begin_pass, on_digest=recognise)
-        if self.learner.standardizes and not self._seekable:
+        if self.learner.measures and not self._seekable:
             pieces = self._measure_first(pieces)
         for n_pieces, piece in enumerate(pieces, start=1):
             if n_pieces <= done:
@@ -318,7 +318,7 @@ class _StreamRun:
             return
         if self.learner.missing == "median":
             self.fill = medians_of_stream(self._stream)
-        if not (wants_labels or self.learner.standardizes):
+        if not (wants_labels or self.learner.measures):
             return
         labels: set[float] = set()
         moments: Moments | None = None
@@ -326,8 +326,8 @@ class _StreamRun:
             labels.update(piece.y.tolist())
             moments = moments or Moments(piece.n_features)
             moments.add(piece.X)
-        if moments is not None and self.learner.standardizes:
-            self.learner.freeze_scale(moments)
+        if moments is not None:
+            self.learner.measure(moments)
         if wants_labels and "classes" in params:
             self.learner.set_params(classes=sorted(labels))
         elif wants_labels:
@@ -348,7 +348,7 @@ class _StreamRun:
             moments = Moments(first[0].n_features)
             for piece in first:
                 moments.add(piece.X)
-            self.learner.freeze_scale(moments)
+            self.learner.measure(moments)
         yield from first
         yield from pieces
 

@@ -18,6 +18,7 @@ from rankwright.predtron import (
     PredtronOrdinal,
     PredtronRanker,
 )
+from tests.one_pass import one_pass
 from tests.reference.online import majority_voted, median_voted, most_voted, multiclass
 
 PLAIN: Any = {"n_epochs": 1, "shuffle": False, "standardize": False}
@@ -67,7 +68,7 @@ def test_votes_are_those_of_all_weights_of_the_stream(name: str, tmp_path: Any) 
     base, rule = LEARNERS[name]
     X, scores = make_data()
     y, new = labels_of(name, scores), make_data(30, seed=1)[0]
-    base = clone(base).set_params(**PLAIN)
+    base = one_pass(clone(base))
     more = {} if rule == "majority" else {"classes": np.unique(y)}
     if "classes" in base.get_params():
         more = {}
@@ -109,7 +110,7 @@ def test_votes_of_the_plain_twin() -> None:
     for update in ("uniform", "max"):
         kind: Any = update
         run = multiclass(X, ranks, 3, update)
-        model = MulticlassPerceptron(kind, variant="voted", **PLAIN).fit(X, ranks)
+        model = one_pass(MulticlassPerceptron(kind, variant="voted")).fit(X, ranks)
         expected = [
             most_voted([int((w @ x).argmax()) + 1 for w in run.history], [1, 2, 3]) for x in X
         ]

@@ -116,6 +116,7 @@ class Thresholds:
 
     w: Floats
     b: Floats
+    step: float = 1.0  # of the thresholds (R7)
     losses: list[int] = field(default_factory=list)
     moved: list[int] = field(default_factory=list)  # thresholds, in each round
     history: list[tuple[Floats, Floats]] = field(default_factory=list)
@@ -133,16 +134,16 @@ class Thresholds:
                 y_r = -1 if y <= r else 1
                 if (score - self.b[r - 1]) * y_r <= 0:
                     total, moved = total + y_r, moved + 1
-                    b[r - 1] -= y_r
+                    b[r - 1] -= self.step * y_r
             self.w, self.b = self.w + total * x, b
         self.losses.append(abs(predicted - y))
         self.moved.append(moved)
         self.history.append((self.w, self.b))
 
 
-def prank(X: Floats, ranks: npt.NDArray[np.int64], k: int) -> Thresholds:
+def prank(X: Floats, ranks: npt.NDArray[np.int64], k: int, step: float = 1.0) -> Thresholds:
     """PRank over documents with ranks 1..k, from zero."""
-    machine = Thresholds(np.zeros(X.shape[1]), np.zeros(k - 1))
+    machine = Thresholds(np.zeros(X.shape[1]), np.zeros(k - 1), step)
     for x, y in zip(X, ranks.tolist(), strict=True):
         machine.learn(x, y)
     return machine

@@ -63,7 +63,7 @@ def test_weights_have_the_names_of_the_first_model_files(
 ) -> None:
     fitted = clone(model).set_params(variant=variant).fit(X, Y, QID)
     others = {"n_features_in_", "n_rounds_", "n_updates_", "cumulative_loss_", "eta_", "classes_"}
-    others |= {"variant_"}
+    others |= {"variant_", "threshold_step_"}
     assert {name for name in vars(fitted) if name.endswith("_")} - others == names
     for name in names - {"coef_", "thresholds_", "intercept_"}:
         damaged = clone(fitted).fit(X, Y, QID)

@@ -181,7 +181,7 @@ class OnlineLearner(Settings, Standardized):
     ) -> Guarantee:
         """Return the guarantee of a fresh learner that does what ``fit`` does."""
         learner: Self = clone(self)
-        ledger = Ledger(self._comparator_for(u, X))
+        ledger = Ledger(learner._comparator_for(u, X))
         learner.fit_rounds(X, y, qid, ledger, **weights)
         return learner.guarantee(ledger)
 
@@ -230,7 +230,8 @@ class OnlineLearner(Settings, Standardized):
         self.check_params()
         data = self._check_data(Given(X, y, qid, first, classes, **weights))
         if first:
-            self.settle(whole=False)
+            if not self.__dict__.pop("_is_settled", False):
+                self.settle(whole=False)
             self._begin_scale(data.X, whole=False)
         data = self._data_in_scale(data)
         if first:

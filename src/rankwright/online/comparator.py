@@ -94,12 +94,16 @@ class Compared(NamedTuple):
     length: float  # of both together
 
 
-def compared(u: Any, X: Matrix, n_rest: int = 0) -> Compared:
-    """Return scores and length of a comparator, a :class:`Dual` or a vector."""
+def compared(u: Any, X: Matrix, n_rest: int = 0, unit: float = 1.0) -> Compared:
+    """Return scores and length of a comparator, a :class:`Dual` or a vector.
+
+    The length is that of weights for documents divided by ``unit``.
+    """
     if isinstance(u, Dual):
-        length = math.hypot(u.length, float(np.linalg.norm(u.thresholds)))
-        return Compared(u.scores(X)[:, 0], u.thresholds, length)
-    d = X.shape[1]
-    vector = check_comparator(u, d + n_rest)
-    scores = np.asarray(X @ vector[:d], dtype=np.float64)
-    return Compared(scores, vector[d:], float(np.linalg.norm(vector)))
+        scores, rest, length = u.scores(X)[:, 0], u.thresholds, u.length
+    else:
+        d = X.shape[1]
+        vector = check_comparator(u, d + n_rest)
+        scores, rest = np.asarray(X @ vector[:d], dtype=np.float64), vector[d:]
+        length = float(np.linalg.norm(vector[:d]))
+    return Compared(scores, rest, math.hypot(unit * length, float(np.linalg.norm(rest))))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -123,6 +123,11 @@ class Kernel:
 @dataclass(frozen=True)
 class PlusOne(Kernel):
     """A kernel with an intercept: plus one."""
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Self:
+        """Return a kernel plus one."""
+        return cls(kernel.kind, kernel.gamma, kernel.degree, kernel.coef0)
 
     def __call__(self, X: Matrix, points: Any) -> Floats:
         """Return the kernel's values plus 1, documents by points."""

@@ -21,7 +21,7 @@ from rankwright.online.parameters import KernelParameters
 from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
 from rankwright.online.votes import Ballots, History, count_votes, linear_history, survived
-from rankwright.theory.gradients import radius
+from rankwright.theory.gradients import mean_square, radius
 
 
 class KernelForm(KernelParameters, Settings, Standardized):
@@ -268,6 +268,11 @@ class KernelForm(KernelParameters, Settings, Standardized):
             )
         return dual
 
+    @property
+    def _n_weights(self) -> int:
+        """Return how many features a document has, as the learner sees it."""
+        return self.n_features_in_
+
     def _n_thresholds(self) -> int:
         """Return how many thresholds a comparator has."""
         return 0
@@ -278,6 +283,13 @@ class KernelForm(KernelParameters, Settings, Standardized):
             return radius(X)
         squares = self._kernel().squared_lengths(X, order)
         return math.sqrt(max(0.0, float(squares.max(initial=0.0))))
+
+    def _mean_square(self, X: Matrix, order: Ints | None = None) -> float:
+        """Return the mean square of the lengths of documents, in the space of the weights."""
+        if self.kernel is None:
+            return mean_square(X)
+        squares = self._kernel().squared_lengths(X, order)
+        return max(0.0, float(squares.mean())) if squares.size else 0.0
 
     def _dual(self, u: DualComparator, X: Any) -> Dual:
         """Return a comparator as the learner sees it; X is a whole precomputed kernel."""
@@ -335,7 +347,7 @@ class KernelForm(KernelParameters, Settings, Standardized):
         if not isinstance(support, np.ndarray) or support.ndim == 0:
             raise DataError("support_ must be the documents that made updates.")
         if not self._precomputed():
-            check_fitted_array(self, "support_", (len(support), self.n_features_in_))
+            check_fitted_array(self, "support_", (len(support), self._n_weights))
             return
         columns = support.dtype == np.int64 and support.ndim == 1
         if not columns or ((support < 0) | (support >= self.n_features_in_)).any():

@@ -13,12 +13,13 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array, finite_scores
+from rankwright.estimator import finite_scores
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.comparator import Dual
+from rankwright.online.intercept import InterceptLearner
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
-from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import for_one, plurality
 from rankwright.theory.budget import budget_bound
@@ -27,7 +28,7 @@ from rankwright.theory.perceptron import multiclass_bound
 
 
 @parametrized
-class MulticlassPerceptron(OrdinalLearner):
+class MulticlassPerceptron(InterceptLearner):
     r"""One prototype for each label; the best score predicts.
 
     .. math::
@@ -44,12 +45,15 @@ class MulticlassPerceptron(OrdinalLearner):
     update : {"uniform", "max"}, default "uniform"
         Which prototypes of wrong labels are moved.
     @voting plurality
+    @intercept
     @ordinal
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features)
         Prototypes; absent with a kernel.
+    intercept_ : ndarray of shape (n_classes,)
+        The weights of the feature that is always 1; absent with a kernel or without them.
     support_, dual_coef_, born_ : ndarray
         With a kernel or votes: documents, their coefficients for each label, and the rounds in
         which they came.
@@ -65,7 +69,7 @@ class MulticlassPerceptron(OrdinalLearner):
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = np.where(X[:, 0] > 0.5, "good", np.where(X[:, 1] > 0, "fair", "poor"))
     >>> model = MulticlassPerceptron(classes=["poor", "fair", "good"])
-    >>> model.fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.1
+    >>> model.fit(X, y).score(X, y) > -0.1
     True
     """
 
@@ -73,6 +77,7 @@ class MulticlassPerceptron(OrdinalLearner):
     update: Literal["uniform", "max"] = "uniform"
     _: KW_ONLY
     variant: Variant | None = None
+    fit_intercept: bool | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
@@ -83,7 +88,7 @@ class MulticlassPerceptron(OrdinalLearner):
         if self._votes:
             return self._votes_on(X) / max(self.n_rounds_, 1)
         if self.kernel is None:
-            return finite_scores(X @ self.coef_.T)
+            return finite_scores(self._linear_scores(X))
         return self._kernel_scores(X)
 
     def _predict_ranks(self, X: Matrix) -> Ints:
@@ -111,8 +116,7 @@ class MulticlassPerceptron(OrdinalLearner):
             self._begin_support(data.X, whole, k)
 
     def _publish(self, weights: Floats) -> None:
-        prototypes = weights.copy().reshape(len(self.classes_), self.n_features_in_)
-        self.coef_ = self._out_of_scale(prototypes)
+        self._publish_with_intercept(weights.reshape(len(self.classes_), self._n_weights))
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         k, losses = len(self.classes_), np.zeros(len(order))
@@ -180,7 +184,7 @@ class MulticlassPerceptron(OrdinalLearner):
         super().check_state()
         k = len(self.classes_)
         if self.kernel is None:
-            check_fitted_array(self, "coef_", (k, self.n_features_in_))
-            self._check_weights((k * self.n_features_in_,))
+            self._check_published(k)
+            self._check_weights((k * self._n_weights,))
         if self._keeps_support:
             self._check_support(k)

@@ -16,7 +16,6 @@ from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm
-from rankwright.scaling import Kind
 
 
 @dataclass(frozen=True)
@@ -110,17 +109,17 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
 
     # ---- weights ----
 
-    def _kind_of_scale(self) -> Kind:
-        return "size"  # there is no intercept
-
     def _mean(self) -> Variant:
         return "averaged" if self.variant_ == "averaged" else "last"
 
     def _scores(self, X: Matrix) -> Floats:
         """Return one number for each document, which is what most decide by."""
         if self.kernel is None:
-            return finite_scores(X @ self.coef_)
+            return finite_scores(self._linear_scores(X))
         return self._kernel_scores(X)[:, 0]
+
+    def _linear_scores(self, X: Matrix) -> Any:
+        return X @ self.coef_
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         raise NotImplementedError

@@ -51,6 +51,11 @@ variant : {{"last", "averaged", "voted"}}, optional
 variant : {{"last", "averaged"}}, optional
     Which {} predict: the last, or their mean over the rounds. By default a learner that begins with
     ``fit`` is averaged, and one that begins with ``partial_fit`` has the last.""",
+    "intercept": """\
+fit_intercept : bool, optional
+    Add a feature that is always 1; with a kernel, 1 to its values. By default a learner that begins
+    with ``fit`` has an intercept, and one that begins with ``partial_fit`` has none, as in the
+    paper: without one it is no match for thresholds (R8).""",
     "voting": """\
 variant : {{"last", "averaged", "voted"}}, optional
     What predicts: the last weights, their mean over the rounds, or a vote of all of them: each has

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData, OrdinalLearner
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools, for_one, median
-from rankwright.scaling import Kind
+from rankwright.scaling import Kind, Moments, power_of_two
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import prank_margins
 from rankwright.theory.perceptron import prank_bound, prank_theorem2
@@ -50,9 +50,18 @@ class PRank(OrdinalLearner):
     The thresholds stay ordered, and if a unit vector :math:`(w^*, b^*)` separates the labels with
     margin :math:`\gamma`, then :math:`\sum_t |\hat y_t - y_t| \le ((k - 1) R^2 + 1)/\gamma^2`.
 
+    Thresholds that move by 1 hardly open where documents are long. With ``threshold_step`` s they
+    move by :math:`s \tau_r`, which is the same as to learn from :math:`x/\sqrt s`: the bound holds
+    for these, and so do R, :math:`\gamma` and the comparator's length in it (R7).
+
     Parameters
     ----------
     @voting median
+    threshold_step : float or "auto", optional
+        How far thresholds move. ``"auto"`` is the mean of :math:`\|x\|^2` over the documents as the
+        learner sees them, to the nearest power of two, measured before the first round; of
+        :math:`K(x, x)` with a kernel. By default a learner that begins with ``fit`` has ``"auto"``,
+        and one that begins with ``partial_fit`` has 1.
     @ordinal
 
     Attributes
@@ -61,6 +70,8 @@ class PRank(OrdinalLearner):
         :math:`w`; absent with a kernel.
     thresholds_ : ndarray of shape (n_ranks - 1,)
         :math:`b`.
+    threshold_step_ : float
+        How far they move.
     support_, dual_coef_, born_, taus_ : ndarray
         With a kernel or votes: the documents that made updates, their coefficients, the rounds in
         which they came, and their :math:`\tau`.
@@ -80,8 +91,10 @@ class PRank(OrdinalLearner):
     """
 
     VOTES: ClassVar[bool] = True
+    LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {"threshold_step": ("auto", 1.0)}
     variant: Variant | None = None
     _: KW_ONLY
+    threshold_step: float | Literal["auto"] | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
@@ -106,8 +119,8 @@ class PRank(OrdinalLearner):
             scores = self._scores(X)
             return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
         k = len(self.classes_)
-        # Thresholds after each update: b_r goes down by tau_r (R1).
-        history = np.vstack([np.zeros(k - 1), -np.cumsum(self.taus_, axis=0)])
+        # Thresholds after each update: b_r goes down by tau_r (R1) steps.
+        history = -np.vstack([np.zeros(k - 1), np.cumsum(self.taus_, axis=0)]) * self._unit()
 
         def ballots(scores: Floats, which: slice) -> Bools:
             return for_one((scores >= history[which]).sum(axis=2), k)
@@ -119,10 +132,33 @@ class PRank(OrdinalLearner):
         super().check_params()
         check_variant(self.variant)
 
+    @property
+    def measures(self) -> bool:
+        """Whether ``fit`` measures the features before the first round."""
+        return self.standardizes or self._measures_step()
+
+    def measure(self, moments: Moments) -> None:
+        """Freeze what ``fit`` measures, for a learner that is given its data in pieces."""
+        super().measure(moments)
+        if self._measures_step() and self.kernel is None:
+            self._freeze_step(moments.mean_square(self._feature_scale()))
+
+    def _measures_step(self) -> bool:
+        return bool(vars(self).get("threshold_step_") == "auto")
+
+    def _freeze_step(self, mean_square: float) -> None:
+        # A power of two, as scales are: it does not depend on how the documents were measured.
+        self.threshold_step_ = float(power_of_two(np.array([mean_square]))[0])
+
+    def _unit(self) -> float:
+        return float(self.threshold_step_)
+
     def _begin(self, data: OrdinalData, whole: bool) -> None:
         k = len(self.classes_)
+        if self._measures_step():
+            self._freeze_step(self._mean_square(data.X))
         # Equal at the start, they move by whole numbers and stay in order (Lemma 1); gaps that are
-        # no integers would let them cross (R4).
+        # no integers would let them cross (R4). Hence they are kept in steps.
         self.thresholds_ = np.zeros(k - 1)
         if self._keeps_support:
             self._begin_support(data.X, whole)
@@ -133,7 +169,7 @@ class PRank(OrdinalLearner):
     def _publish(self, weights: Floats) -> None:
         d = self.n_features_in_
         self.coef_ = self._out_of_scale(weights[:d].copy())
-        self.thresholds_ = weights[d:] + self._offset(self.coef_)
+        self.thresholds_ = weights[d:] * self._unit() + self._offset(self.coef_)
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:
@@ -143,7 +179,7 @@ class PRank(OrdinalLearner):
         taus = np.empty((len(order), len(self.classes_) - 1), dtype=np.int8)
         with self._iterate(len(order)) as iterate:
             n_updates = _kernels.prank(
-                native_rows(task.X), task.ranks, order, iterate, losses, taus
+                native_rows(task.X), task.ranks, order, self._unit(), iterate, losses, taus
             )
         if self._votes:
             wrong = np.flatnonzero(losses)
@@ -162,7 +198,7 @@ class PRank(OrdinalLearner):
             expansion, task, order, self.n_rounds_, by_ends=False
         ):
             rank = int(task.ranks[row])
-            predicted = _kernels.prank_step(float(scores[0, 0]), rank, b, tau)
+            predicted = _kernels.prank_step(float(scores[0, 0]) / self._unit(), rank, b, tau)
             losses.append(float(abs(predicted - rank)))
             if predicted != rank:
                 step = tau.astype(np.float64)
@@ -172,13 +208,15 @@ class PRank(OrdinalLearner):
         self._publish_expansion(expansion)
         self.taus_ = np.concatenate(taus)
         shares = self._shares(self.n_rounds_ + len(order))
-        self.thresholds_ = -(self.taus_ * shares[:, None]).sum(axis=0)
+        self.thresholds_ = -(self.taus_ * shares[:, None]).sum(axis=0) * self._unit()
         return Rounds(np.array(losses), len(taus) - 1)
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        scores, thresholds, length = compared(ledger.comparator, task.X, self._n_thresholds())
+        # R7: all in terms of x / c, the documents whose thresholds move by 1.
+        c = math.sqrt(self._unit())
+        scores, thresholds, length = compared(ledger.comparator, task.X, self._n_thresholds(), c)
         margins = prank_margins(scores, task.ranks, thresholds) / max(length, 1e-300)
-        ledger.keep_max("radius", self._longest(task.X))
+        ledger.keep_max("radius", self._longest(task.X) / c)
         ledger.keep_min("margin", margins.min(initial=math.inf))
         ledger.keep_max("largest", margins.max(initial=0.0))
         # D(gamma) needs of the margins below gamma how many they are, and their sum: both are kept
@@ -220,6 +258,8 @@ class PRank(OrdinalLearner):
         """Raise unless what was read from a file can be a fitted learner."""
         super().check_state()
         k = len(self.classes_)
+        if type(self.threshold_step_) is not float:
+            raise DataError("threshold_step_ must be a number.")
         check_fitted_array(self, "thresholds_", (k - 1,))
         if (np.diff(self.thresholds_) < 0).any():
             raise DataError("thresholds_ must not decrease.")

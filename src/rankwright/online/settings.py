@@ -67,14 +67,14 @@ class Settings(Model, Estimator):
         whole : bool
             Whether the learner begins with all there will be, as ``fit`` does.
         """
-        whole = self.__dict__.pop("_begins_as_fit", False) or whole
         for name, (fit, paper) in self._of_bases("LEFT_OPEN").items():
             given = getattr(self, name)
             setattr(self, f"{name}_", given if given is not None else (fit if whole else paper))
 
     def begin_as_fit(self) -> None:
         """Let the pieces that come be the whole of a ``fit``: what is open settles as there."""
-        self._begins_as_fit = True
+        self.settle(whole=True)
+        self._is_settled = True
 
     def check_state(self) -> None:
         """Raise unless what was settled, read from a file, can be."""

@@ -19,6 +19,12 @@ from rankwright.online.parameters import RoundParameters
 from rankwright.scaling import FeatureScale, Kind, Moments, measured, power_of_two
 
 
+def bias_in_scale(rest: Floats, offset: Any) -> Floats:
+    """Return the intercept of a comparator, in the scale; one without has an intercept of 0."""
+    bias = rest if rest.shape[-1] else np.zeros((*np.shape(offset), 1))
+    return np.asarray(bias + np.expand_dims(offset, -1))
+
+
 class Standardized(RoundParameters, Model, Estimator):
     """Mixin of learners with a parameter ``standardize``.
 
@@ -61,6 +67,16 @@ class Standardized(RoundParameters, Model, Estimator):
         """Whether ``fit`` standardizes."""
         return self.standardize is not False and self._has_features()
 
+    @property
+    def measures(self) -> bool:
+        """Whether ``fit`` measures the features before the first round."""
+        return self.standardizes
+
+    def measure(self, moments: Moments) -> None:
+        """Freeze what ``fit`` measures, for a learner that is given its data in pieces."""
+        if self.standardizes:
+            self.freeze_scale(moments)
+
     def _begin_scale(self, X: Matrix, whole: bool) -> None:
         """Measure the scale before the first round, if there is to be one.
 
@@ -96,9 +112,13 @@ class Standardized(RoundParameters, Model, Estimator):
 
     def _in_scale(self, X: Matrix) -> Matrix:
         """Return features as the learner sees them."""
+        scale = self._feature_scale()
+        return X if scale is None else scale.apply(X)
+
+    def _feature_scale(self) -> FeatureScale | None:
         if "scale_" not in vars(self):
-            return X
-        return FeatureScale(self.scale_, vars(self).get("center_")).apply(X)
+            return None
+        return FeatureScale(self.scale_, vars(self).get("center_"))
 
     def _data_in_scale(self, data: Any) -> Any:
         return replace(data, X=self._in_scale(data.X)) if "scale_" in vars(self) else data

@@ -13,13 +13,13 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.comparator import compared
+from rankwright.online.intercept import InterceptLearner
 from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
-from rankwright.online.ordinal import OrdinalData, OrdinalLearner
+from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
@@ -27,7 +27,7 @@ from rankwright.theory.perceptron import widrow_hoff_bound
 
 
 @parametrized
-class WidrowHoff(OrdinalLearner):
+class WidrowHoff(InterceptLearner):
     r"""Online least squares on the ranks 1..k of the labels, rounded and clipped.
 
     .. math::
@@ -35,7 +35,6 @@ class WidrowHoff(OrdinalLearner):
         \hat y = \mathrm{clip}(\mathrm{round}(w \cdot x), 1, k)
 
     Every round makes new weights, which survive one round: there is no ``"voted"``.
-    There is no intercept: append a column of ones, or use a kernel that has a constant.
 
     Parameters
     ----------
@@ -43,12 +42,15 @@ class WidrowHoff(OrdinalLearner):
         :math:`\eta`. By default :math:`1/(2 R^2)`, R being the length of the longest document so
         far. How well it does against PRank depends on it (R6).
     @mean weights
+    @intercept
     @ordinal
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         :math:`w`; absent with a kernel.
+    intercept_ : float
+        The weight of the feature that is always 1; absent with a kernel or without one.
     support_, dual_coef_, born_ : ndarray
         With a kernel: documents, their coefficients, and the rounds in which they came.
     squared_radius_ : float
@@ -60,13 +62,14 @@ class WidrowHoff(OrdinalLearner):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((500, 2))
     >>> y = np.digitize(X @ [3, 1], [1, 2, 3])
-    >>> WidrowHoff().fit(np.c_[X, np.ones(500)], y).score(np.c_[X, np.ones(500)], y) > -0.3
+    >>> WidrowHoff().fit(X, y).score(X, y) > -0.3
     True
     """
 
     eta: float | None = None
     _: KW_ONLY
     variant: Variant | None = None
+    fit_intercept: bool | None = None
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
@@ -95,7 +98,7 @@ class WidrowHoff(OrdinalLearner):
             self._begin_support(data.X, whole)
 
     def _publish(self, weights: Floats) -> None:
-        self.coef_ = self._out_of_scale(weights.copy())
+        self._publish_with_intercept(weights)
 
     def _learn(self, task: OrdinalData, order: Ints, comparator: Any) -> Rounds:
         if self.kernel is not None:
@@ -176,7 +179,7 @@ class WidrowHoff(OrdinalLearner):
         if type(getattr(self, "squared_radius_", None)) is not float:
             raise DataError("squared_radius_ must be a number.")
         if self.kernel is None:
-            check_fitted_array(self, "coef_", (self.n_features_in_,))
-            self._check_weights((self.n_features_in_,))
+            self._check_published()
+            self._check_weights((self._n_weights,))
         else:
             self._check_support(1)

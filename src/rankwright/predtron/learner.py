@@ -18,6 +18,7 @@ from rankwright.online.base import OnlineLearner, Rounds, check_step
 from rankwright.online.kernel import Kernel, PlusOne, kernel_rounds, learn_by_kernel
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
 from rankwright.online.parameters import parametrized
+from rankwright.online.standardize import bias_in_scale
 from rankwright.online.votes import History
 from rankwright.predtron.guarantees import PredtronGuarantees
 from rankwright.predtron.rounds import MODES, PredtronData, loss_range, round_of
@@ -84,9 +85,7 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
         return "center" if self.fit_intercept else "size"
 
     def _rest_in_scale(self, rest: Floats, offset: Any) -> Floats:
-        # A comparator without an intercept has one of 0.
-        bias = rest if rest.shape[-1] else np.zeros((*np.shape(offset), 1))
-        return np.asarray(bias + np.expand_dims(offset, -1)) if self.fit_intercept else rest
+        return bias_in_scale(rest, offset) if self.fit_intercept else rest
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
@@ -157,9 +156,7 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
 
     def _kernel(self) -> Kernel:
         kernel = super()._kernel()
-        if not self.fit_intercept:
-            return kernel
-        return PlusOne(kernel.kind, kernel.gamma, kernel.degree, kernel.coef0)
+        return PlusOne.of(kernel) if self.fit_intercept else kernel
 
     # ---- rounds ----
 
@@ -288,10 +285,12 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""
-        matrix = check_features(self, X)
+        return self._scores_of(check_features(self, X))
+
+    def _scores_of(self, X: Matrix) -> Floats:
         if self.kernel is not None:
-            return self._kernel_scores(matrix)
-        scores = matrix @ np.atleast_2d(self.coef_).T
+            return self._kernel_scores(X)
+        scores = X @ np.atleast_2d(self.coef_).T
         return finite_scores(scores + self.intercept_ if self.fit_intercept else scores)
 
     # ---- files ----

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats, check_X
+from rankwright.data.validation import Floats, Matrix, check_X
 from rankwright.losses import Loss, from_name
 from rankwright.losses.loss import check_query_data, sum_by_query
 
@@ -43,6 +43,17 @@ def radius(X: Any) -> float:
             squares = np.asarray((part * part).sum(axis=1))
             longest = max(longest, scale * float(np.sqrt(squares.max())))
     return longest
+
+
+def mean_square(X: Matrix) -> float:
+    r"""Return the mean of :math:`\|x\|^2` over documents; infinite where it overflows."""
+    total = 0.0
+    with np.errstate(over="ignore"):
+        for begin in range(0, X.shape[0], _BLOCK):
+            part = X[begin : begin + _BLOCK]
+            values = (part.data if sp.issparse(part) else part).astype(np.float64).ravel()
+            total += float(values @ values)
+    return total / max(int(X.shape[0]), 1)
 
 
 def score_gradient_norms(
