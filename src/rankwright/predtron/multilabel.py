@@ -83,7 +83,8 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return which labels each row has, 1 or 0; for a vector y, its values."""
         # By votes too a label is there if its number is positive: a tie is none.
-        codes = predicted_codes(self._problem(), self._scores_or_majority(X), self.n_labels_)
+        scores = self._scores_or_majority(X)
+        codes = predicted_codes(self._problem(), scores, self.n_labels_)
         if not self._is_vector:
             return codes.astype(np.int64)
         named: NDArray[Any] = self.classes_[codes[:, 0]]
