@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, Matrix
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
@@ -40,27 +40,29 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
 
         Of votes, their shares: of each class, or of the second class less that of the first.
         """
+        matrix = check_features(self, X)
         n_scores = self._n_fitted_scores()
         if self._votes:
-            shares = self._votes_on(X) / max(self.n_rounds_, 1)
+            shares = self._votes_on(matrix) / max(self.n_rounds_, 1)
             return shares[:, 1] - shares[:, 0] if n_scores == 1 else shares[:, :n_scores]
-        scores = self._decision(X)
+        scores = self._scores_of(matrix)
         return scores[:, 0] if n_scores == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return classes."""
+        matrix = check_features(self, X)
         if self._votes:
-            return self._named(self._elected(self._votes_on(X)))
-        return self._named(predicted_codes(self._problem(), self._decision(X), 1)[:, 0])
+            return self._named(self._elected(self._votes_on(matrix)))
+        return self._named(predicted_codes(self._problem(), self._scores_of(matrix), 1)[:, 0])
 
-    def _votes_on(self, X: Any) -> Floats:
+    def _votes_on(self, X: Matrix) -> Floats:
         """Return the votes of each class, and of the option to reject behind them."""
         problem, n = self._problem(), self._n_options()
 
         def ballots(scores: Floats, _: slice) -> Bools:
             return for_one(predicted_codes(problem, scores, 1)[..., 0], n)
 
-        return self._count_votes(check_features(self, X), ballots, n)
+        return self._count_votes(X, ballots, n)
 
     def _n_options(self) -> int:
         return len(self.classes_)

@@ -9,7 +9,7 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features
@@ -242,10 +242,12 @@ class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearn
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""
-        matrix = check_features(self, X)
+        return self._scores_of(check_features(self, X))
+
+    def _scores_of(self, X: Matrix) -> Floats:
         if self.kernel is not None:
-            return self._kernel_scores(matrix)
-        scores = matrix @ np.atleast_2d(self.coef_).T
+            return self._kernel_scores(X)
+        scores = X @ np.atleast_2d(self.coef_).T
         return finite_scores(scores + self.intercept_ if self.fit_intercept else scores)
 
     # ---- files ----
