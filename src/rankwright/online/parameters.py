@@ -46,9 +46,12 @@ variant : {{"last", "averaged", "voted"}}, default "last"
     "mean": """\
 variant : {{"last", "averaged"}}, default "last"
     Which {} predict: the last, or their mean over the rounds.""",
-    "ordinal": """\
+    "classes": """\
 classes : array-like, optional
-    All labels, worst first. By default the labels of the data, sorted.
+    All labels, worst first; texts need them. By default the numbers in y, sorted, or the
+    categories of an ordered pandas or polars column.""",
+    "ordinal": """\
+@classes
 @kernel documents
 @rounds documents""",
     "labels": """\
