@@ -9,7 +9,7 @@ import numpy as np
 from rankwright.data.dataset import Dataset
 from rankwright.evaluation.folds import read_folds
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, difference_row
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, mean_of
 from rankwright.experiments.fitting import fit_quietly
 from rankwright.linear import LinearRanker
 from rankwright.losses import SLAM, Loss, SmoothSLAM
@@ -87,10 +87,9 @@ def _collection_rows(context: Context, name: str, folder: Any) -> list[Row]:
     for loss in LOSSES:
         mean = float(np.mean([fold[loss] for fold in found]))
         rows.append(Row(SOURCE, f"{title}: NDCG@10 on the test parts, {loss}", mean, "reported"))
-    better = [fold["SmoothSLAM"] - fold["SLAM"] for fold in found]
-    if len(better) > 1:
-        rows.append(difference_row(SOURCE, f"{title}: SmoothSLAM minus SLAM", better))
-    return rows
+    mean, interval = mean_of([fold["SmoothSLAM"] - fold["SLAM"] for fold in found])
+    what = f"{title}: SmoothSLAM minus SLAM, paired over the folds"
+    return [*rows, Row(SOURCE, what, mean, "reported", None, interval)]
 
 
 def _fold(parts: tuple[Dataset, ...]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright import _kernels
-from rankwright.data.groups import Groups
+from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats
 from rankwright.losses.blocks import blocks, group_means
 from rankwright.losses.layer_sums import LayerMargins, LayerSums
@@ -70,15 +70,19 @@ class PreparedDomination:
 
     def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the value of each query and the gradient."""
+        return self.layers.domination(*self._given(scores))
+
+    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
+        """Return the gradient, and all pushes on a document and its own as its curvature.
+
+        A push p has a second derivative of p (1 - p), which is no more; nothing is drawn.
+        """
+        return self.layers.domination_terms(*self._given(scores))
+
+    def _given(self, scores: Floats) -> tuple[Floats, float, Floats, Ints, Floats, int]:
         between = self.between
-        return self.layers.domination(
-            self.margins(scores),
-            between.constant,
-            between.matrix,
-            between.level,
-            self.weights,
-            self.threads,
-        )
+        margins = between.constant, between.matrix, between.level
+        return self.margins(scores), *margins, self.weights, self.threads
 
     @property
     def slow_hessian(self) -> bool:
