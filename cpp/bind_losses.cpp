@@ -128,32 +128,20 @@ void bind_losses(nb::module_& m) {
         .def(
             "domination",
             [](const Layers& layers, In<double> margins, double constant, InMatrix<double> between,
-               In<std::int64_t> level, In<double> weights, int n_threads) {
-                require(margins.size() == layers.rows.size(),
-                        "margins must have a value for each row");
+               In<std::int64_t> level, In<double> weights, int n_threads, Out<double> hess) {
+                const std::size_t n_rows = layers.rows.size();
+                require(margins.size() == n_rows, "margins must have a value for each row");
+                require(hess.size() == 0 || hess.size() == n_rows,
+                        "hess must have a value for each row, or none");
                 const LayerMargins pairs = check_margins(layers, constant, between, level);
                 return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
-                    return DominationLoss(layers, view(margins), pairs, a, grad);
+                    DominationLoss loss(layers, view(margins), pairs, a, grad);
+                    if (hess.size() > 0) loss.write_curvatures(hess.data());
+                    return loss;
                 });
             },
             "margins"_a.noconvert(), "constant"_a, "between"_a.noconvert(), "level"_a.noconvert(),
-            "weights"_a.noconvert(), "n_threads"_a)
-        .def(
-            "domination_terms",
-            [](const Layers& layers, In<double> margins, double constant, InMatrix<double> between,
-               In<std::int64_t> level, In<double> weights, int n_threads) {
-                require(margins.size() == layers.rows.size(),
-                        "margins must have a value for each row");
-                const LayerMargins pairs = check_margins(layers, constant, between, level);
-                auto hess = make_array<double>(layers.rows.size(), [](double*) {});
-                const auto found =
-                    evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
-                        return DominationLoss(layers, view(margins), pairs, a, grad, hess.data());
-                    });
-                return ValuesAndGrad(found.second, hess);
-            },
-            "margins"_a.noconvert(), "constant"_a, "between"_a.noconvert(), "level"_a.noconvert(),
-            "weights"_a.noconvert(), "n_threads"_a)
+            "weights"_a.noconvert(), "n_threads"_a, "hess"_a.noconvert())
         .def(
             "rank_hinge",
             [](const Layers& layers, In<double> scores, In<double> weights, int n_threads) {

@@ -70,13 +70,10 @@ class DominationLoss {
 
   public:
     DominationLoss(const Layers& layers, std::span<const double> margins, LayerMargins between,
-                   Weights weights, double* grad, double* hess = nullptr)
-        : layers_(layers),
-          margins_(margins),
-          between_(between),
-          weights_(weights),
-          grad_(grad),
-          hess_(hess) {}
+                   Weights weights, double* grad)
+        : layers_(layers), margins_(margins), between_(between), weights_(weights), grad_(grad) {}
+
+    void write_curvatures(double* hess) { hess_ = hess; }
 
     double operator()(std::size_t q) {
         const auto first = layers_.first_layer[q], last = layers_.first_layer[q + 1];

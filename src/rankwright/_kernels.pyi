@@ -552,27 +552,7 @@ class Layers:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         n_threads: int,
-    ) -> tuple[
-        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
-        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
-    ]: ...
-    def domination_terms(
-        self,
-        margins: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        constant: float,
-        between: Annotated[
-            NDArray[numpy.float64],
-            dict(shape=(None, None), order="C", device="cpu", writable=False),
-        ],
-        level: Annotated[
-            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        weights: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        n_threads: int,
+        hess: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright import _kernels
-from rankwright.data.groups import Groups, Ints
+from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.losses.blocks import blocks, group_means
 from rankwright.losses.layer_sums import LayerMargins, LayerSums
@@ -70,19 +70,27 @@ class PreparedDomination:
 
     def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the value of each query and the gradient."""
-        return self.layers.domination(*self._given(scores))
+        return self._evaluate(scores, np.empty(0))
 
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
-        """Return the gradient, and all pushes on a document and its own as its curvature.
+        """Return the gradient, and as curvature the sum of all pushes on a document and its own.
 
         A push p has a second derivative of p (1 - p), which is no more; nothing is drawn.
         """
-        return self.layers.domination_terms(*self._given(scores))
+        hess = np.empty(len(scores))
+        return self._evaluate(scores, hess)[1], hess
 
-    def _given(self, scores: Floats) -> tuple[Floats, float, Floats, Ints, Floats, int]:
+    def _evaluate(self, scores: Floats, hess: Floats) -> tuple[Floats, Floats]:
         between = self.between
-        margins = between.constant, between.matrix, between.level
-        return self.margins(scores), *margins, self.weights, self.threads
+        return self.layers.domination(
+            self.margins(scores),
+            between.constant,
+            between.matrix,
+            between.level,
+            self.weights,
+            self.threads,
+            hess,
+        )
 
     @property
     def slow_hessian(self) -> bool:
