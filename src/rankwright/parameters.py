@@ -122,10 +122,10 @@ RULES: Mapping[str, Rule] = {
     "max_bin": whole(2),
     "subsample": SHARE,
     "colsample": SHARE,
-    "skip_empty": TRUTH,
     "early_stopping_rounds": whole(1),
     "eval_train": TRUTH,
-    # all of them
+    # all of them, or of several kinds
+    "skip_empty": TRUTH,
     "random_state": whole(0),
 }
 

@@ -68,7 +68,9 @@ LOSSES: dict[str, Any] = {
     "domination-log-margin": Domination(LogMargin(), layers=[1.0]),
     "domination-linear-margin": Domination(LinearMargin(0.5, 0.25)),
     "listnet": ListNet(),
+    "listnet-all": ListNet(skip_empty=False),
     "xendcg": XENDCG(),
+    "xendcg-all": XENDCG(skip_empty=False),
     "xendcg-other-seed": XENDCG(random_state=7, newton="exact"),
     "xendcg-0": XENDCG(gamma=0.0),
     "xendcg-1": XENDCG(gamma=1.0, newton="exact"),
@@ -123,6 +125,8 @@ def slam_twin(loss: SLAM, scores: Floats, y: Floats, gamma: Floats) -> Evaluatio
 
 
 def target(loss: Any, y: Floats, gamma: Floats) -> Floats:
+    if loss.skip_empty and reference.is_empty(y.tolist()):
+        return np.zeros(len(y))  # no target, no loss
     if isinstance(loss, ListNet):
         return reference.listnet_target(y)
     return reference.xendcg_target(y, gamma)
@@ -232,7 +236,7 @@ def test_says_what_it_is(name: str) -> None:
     assert loss.convex
     assert loss.smooth == (loss.name not in ("slam", "rank_hinge"))
     assert loss.bound is None or loss.bound.text
-    unbounded = name in ("slam-own-weights", "domination-negative-margin", "listnet")
+    unbounded = name in ("slam-own-weights", "domination-negative-margin") or name[:7] == "listnet"
     assert (loss.bound is None) == (unbounded or callable(getattr(loss, "margin", None)))
 
 

@@ -33,6 +33,10 @@ class LinearRanker(LinearModel):
         :math:`\alpha`.
     l1_ratio : float, default 0.5
         :math:`\lambda` of ``"elasticnet"``.
+    skip_empty : bool, default True
+        Learn nothing from queries without a relevant document: labels all equal, and not above 0.
+        Only XE-NDCG and ListNet have anything to learn there; False, here or in the loss, lets
+        them. Such queries count in Q all the same.
     standardize : bool, default False
         Penalise the weights of features divided by their standard deviations. ``coef_`` is for the
         features as they are, and sparse data stay sparse.
@@ -80,6 +84,7 @@ class LinearRanker(LinearModel):
         alpha: float = 1e-3,
         *,
         l1_ratio: float = 0.5,
+        skip_empty: bool = True,
         standardize: bool = False,
         missing: Missing = "error",
         solver: SolverName = "auto",
@@ -92,6 +97,7 @@ class LinearRanker(LinearModel):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.skip_empty = skip_empty
         self.standardize = standardize
         self.missing = missing
         self.solver = solver
@@ -102,7 +108,7 @@ class LinearRanker(LinearModel):
 
     def loss_for(self, y: Floats) -> Loss:
         """Return the loss, whatever the labels are."""
-        return from_name(self.loss)
+        return from_name(self.loss, self.skip_empty)
 
     def _solve(
         self, objective: Objective, start: Floats | None, callback: Callback | None
