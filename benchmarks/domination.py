@@ -135,12 +135,17 @@ def contenders() -> dict[str, tuple[list[float], Callable[[float, Any, Any], Any
     strengths = [10.0**k for k in (-2, -1, 0, 1, 2, 3)]
     return {
         "domination l1 induced": (ALPHAS, domination("l1", n_induced=50)),
+        "domination l1 induced, relaxed": (ALPHAS, domination("l1", n_induced=50, relax=True)),
         "domination l1 induced, 10 % negatives": (
             ALPHAS,
             domination("l1", n_induced=50, negatives=0.1),
         ),
         "domination elastic net .3": (ALPHAS, domination("elasticnet", l1_ratio=0.3)),
         "domination elastic net .1": (ALPHAS, domination("elasticnet", l1_ratio=0.1)),
+        "domination elastic net .1, relaxed": (
+            ALPHAS,
+            domination("elasticnet", l1_ratio=0.1, relax=True),
+        ),
         "domination l2": (ALPHAS, domination("l2")),
         "PAMIR": (
             [0.003, 0.01, 0.03, 0.1, 0.3, 1.0],
@@ -152,6 +157,12 @@ def contenders() -> dict[str, tuple[list[float], Callable[[float, Any, Any], Any
         "LinearSVC l1": (
             strengths,
             lambda C, X, y: LinearSVC(C=C, penalty="l1", dual=False).fit(X, y).coef_[0],
+        ),
+        "LogisticRegression l1": (
+            strengths,
+            lambda C, X, y: (
+                LogisticRegression(C=C, penalty="l1", solver="liblinear").fit(X, y).coef_[0]
+            ),
         ),
         "LogisticRegression": (
             strengths,
