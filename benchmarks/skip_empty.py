@@ -1,9 +1,10 @@
-"""Queries without a relevant document, skipped or not: ``python -m benchmarks.skip_empty --data DIR``.
+"""Queries without a relevant document: ``python -m benchmarks.skip_empty --data DIR``.
 
-DIR holds LETOR data sets as ``mq2008/Fold1/train.txt.gz`` and so on. Linear, online and boosted
-rankers learn from the training parts by XE-NDCG and by ListNet; what a ranker has to choose is
-chosen by NDCG@10 on the validation part. Figures are NDCG@10 of the test queries of all folds, and
-the difference that skipping makes to a query, with its standard error.
+They are skipped, or learned from as the XE-NDCG paper does. DIR holds LETOR data sets as
+``mq2008/Fold1/train.txt.gz`` and so on. Linear, online and boosted rankers learn from the training
+parts by XE-NDCG and by ListNet; what a ranker has to choose is chosen by NDCG@10 on the validation
+part. Figures are NDCG@10 of the test queries of all folds, and the difference that skipping makes
+to a query, with its standard error.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def values(kind: str, loss: str, skip_empty: bool, fold: Fold) -> Any:
     """Return NDCG@10 of each test query that has a relevant document."""
     from rankwright.metrics import parse
 
-    metric, found = parse(METRIC), []
+    metric = parse(METRIC)
+    found: list[tuple[float, int, Any]] = []
     for ranker in rankers(kind, loss, skip_empty):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

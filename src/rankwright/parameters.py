@@ -82,7 +82,8 @@ RULES: Mapping[str, Rule] = {
     "alpha": NOT_NEGATIVE,
     "l1_ratio": number("a number between 0 and 1", lambda value: 0 <= value <= 1),
     "relax": Rule(
-        "True, False or a number >= 0", lambda value: TRUTH.holds(value) or NOT_NEGATIVE.holds(value)
+        "True, False or a number >= 0",
+        lambda value: TRUTH.holds(value) or NOT_NEGATIVE.holds(value),
     ),
     "missing": choice("error", "median", "zero"),
     "standardize": Rule(

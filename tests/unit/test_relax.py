@@ -52,7 +52,7 @@ def strength(first: Any, relax: float) -> float:
     l1 = {"l1": 1.0, "elasticnet": first.l1_ratio}[first.penalty]
     sizes = np.abs(first.coef_ * getattr(first, "scale_", np.ones(len(first.coef_))))
     median = float(np.median(sizes[sizes > 0]))
-    return first.alpha * (1 - l1) + 2 * float(relax) * first.alpha * l1 / median
+    return float(first.alpha * (1 - l1) + 2 * relax * first.alpha * l1 / median)
 
 
 def near(ranker: Any) -> float:
@@ -209,14 +209,15 @@ def test_topics_relax_too() -> None:
     said = TopicRankers({**params, "relax": True}).fit(X, Y)
     np.testing.assert_array_equal(said.weights_, relaxed.weights_)
     # What params or a grid say goes before; a grid may choose.
-    grid = {"relax": [False, True], "alpha": [0.1, 0.03]}
+    grid: dict[str, list[Any]] = {"relax": [False, True], "alpha": [0.1, 0.03]}
     chosen = TopicRankers(params, grid=grid).fit(X, Y)
     assert all(set(choice) >= {"relax", "alpha"} for choice in chosen.choices_)
     assert {choice["relax"] for choice in chosen.choices_} <= {False, True}
 
 
 def test_a_parameter_like_any_other(tmp_path: Any) -> None:
-    for bad in ("yes", -1.0, float("nan"), None):
+    wrong: tuple[Any, ...] = ("yes", -1.0, float("nan"), None)
+    for bad in wrong:
         for ranker in (rw.DominationRank(relax=bad), rw.LinearRanker(relax=bad)):
             with pytest.raises(ValueError, match=r"^relax must be True, False or a number >= 0"):
                 ranker.check_params()
@@ -256,7 +257,8 @@ def test_from_the_command_line(tmp_path: Any) -> None:
     assert plain[0] == relaxed[0]  # no feature, nothing to refit
     assert all(a["loss"] != b["loss"] for a, b in zip(plain[1:], relaxed[1:], strict=True))
     assert "relaxed" in chart.read_text(encoding="utf-8")
-    run("train", str(data), "--model", "domination-rank-l1", "--param", "relax=0.5", "-o", str(model))
+    options = ("--model", "domination-rank-l1", "--param", "relax=0.5", "-o", str(model))
+    run("train", str(data), *options)
     assert rw.load(model).relax == 0.5
     search = ("--search", "relax=false,true", "--trials", "2", "--folds", "2", "--json")
     found = json.loads(run("tune", str(data), "--model", "domination-rank-l1", *search))

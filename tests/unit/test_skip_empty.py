@@ -68,7 +68,7 @@ def test_a_skipped_query_has_no_value_gradient_or_curvature(loss: Any) -> None:
     for terms in loss.grad_and_hess(scores, data.y, data.groups, draw=3):
         assert not terms[rows].any()
     # The others are as they were.
-    paper = rw.losses.from_name(loss, skip_empty=False)
+    paper: Any = rw.losses.from_name(loss, skip_empty=False)
     assert paper.skip_empty is False
     for mine, theirs in zip(
         loss.grad_and_hess(scores, data.y, data.groups),
@@ -170,10 +170,12 @@ def test_a_parameter_like_any_other(tmp_path: Any) -> None:
         loaded = rw.load(tmp_path / "model.rw")
         assert loaded.loss_for(data.y) == ranker.loss_for(data.y)
         assert loaded.loss_for(data.y).skip_empty is False
-    for kind in (rw.LinearRanker, rw.OnlineRanker, rw.BoostedRanker):
+    kinds: tuple[Any, ...] = (rw.LinearRanker, rw.OnlineRanker, rw.BoostedRanker)
+    for kind in kinds:
         with pytest.raises(ValueError, match=r"^skip_empty must be True or False, but is 'no'"):
             fitted(kind(skip_empty="no"), data)
-    for loss in (XENDCG, ListNet):
+    losses: tuple[Any, ...] = (XENDCG, ListNet)
+    for loss in losses:
         with pytest.raises(ValueError, match=r"^skip_empty must be True or False, but is 2"):
             loss(skip_empty=2)
 

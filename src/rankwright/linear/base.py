@@ -198,7 +198,7 @@ class LinearModel(Ranker):
         penalty = objective.penalty
         if not self.relax or penalty.kink == 0 or len(features) == 0:
             return first
-        # w^2 / m costs a weight of the median size what |w| did, whatever the scale of the features.
+        # w^2 / m costs a weight of the median size what |w| did, whatever the features' scale.
         m = float(np.median(np.abs(first.coef[features])))
         ridge = ElasticNet(l2=penalty.convexity + 2 * float(self.relax) * penalty.kink / m)
         part = objective.restricted(features).with_penalty(ridge)

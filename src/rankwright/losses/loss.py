@@ -161,8 +161,10 @@ def max_by_query(values: Floats, groups: Groups) -> Floats:
 
 def is_empty(y: Floats, groups: Groups) -> NDArray[np.bool_]:
     """Tell of each query whether nothing is relevant: labels are all equal, and not above 0."""
+    # Labels below 0 that differ, such as logarithms for ListNet, say which document is better.
     highest = max_by_query(y, groups)
-    return (highest <= 0) & (highest == -max_by_query(-y, groups))
+    empty: NDArray[np.bool_] = (highest <= 0) & (highest == -max_by_query(-y, groups))
+    return empty
 
 
 def sum_by_query(values: Floats, groups: Groups) -> Floats:

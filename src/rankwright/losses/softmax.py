@@ -74,7 +74,7 @@ class ListNet(WithTerms, Loss):
         """Compute the softmax of the labels."""
         threads = n_threads(n_jobs)
         phi = _kernels.softmax(y, 0.0, groups.indptr, threads)
-        counts = _counts(y, groups, self.skip_empty)
+        counts = _times_counted(y, groups, self.skip_empty)
         return cross_entropy(phi, groups, counts, 0.0, "plain", threads).weighted(weights)
 
     def prepare_terms(
@@ -258,7 +258,7 @@ class PreparedXENDCG:
         self.loss, self.y, self.groups, self.threads = loss, y, groups, threads
         # Trees ask for a draw in each iteration: 2^y is the dear part of the targets.
         self.powers, self.row_weights = np.exp2(y), weights
-        self.weights = _counts(y, groups, loss.skip_empty)
+        self.weights = _times_counted(y, groups, loss.skip_empty)
         if loss.normalize == "ideal_dcg":
             best = _ideal_dcg(y, groups)
             # Without a relevant document, 1/Z is 0: the query has nothing to bound.
@@ -285,8 +285,10 @@ class PreparedXENDCG:
         return self.at(draw).grad_and_hess(scores)
 
 
-def _counts(y: Floats, groups: Groups, skip_empty: bool) -> Floats:
+def _times_counted(y: Floats, groups: Groups, skip_empty: bool) -> Floats:
     """Return how often each query counts: once, but not at all if it is empty and skipped."""
+    # A weight, so that value, gradient, Hessian, conjugate and descent have it from one place; means
+    # over queries still divide by all of them.
     return np.where(is_empty(y, groups), 0.0, 1.0) if skip_empty else np.ones(groups.n_queries)
 
 
