@@ -287,8 +287,8 @@ class PreparedXENDCG:
 
 def _times_counted(y: Floats, groups: Groups, skip_empty: bool) -> Floats:
     """Return how often each query counts: once, but not at all if it is empty and skipped."""
-    # A weight, so that value, gradient, Hessian, conjugate and descent have it from one place; means
-    # over queries still divide by all of them.
+    # A weight, so that value, gradient, Hessian, conjugate and descent have it from one place;
+    # means over queries still divide by all of them.
     return np.where(is_empty(y, groups), 0.0, 1.0) if skip_empty else np.ones(groups.n_queries)
 
 
