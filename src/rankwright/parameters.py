@@ -81,6 +81,10 @@ RULES: Mapping[str, Rule] = {
     ),
     "alpha": NOT_NEGATIVE,
     "l1_ratio": number("a number between 0 and 1", lambda value: 0 <= value <= 1),
+    "relax": Rule(
+        "True, False or a number >= 0",
+        lambda value: TRUTH.holds(value) or NOT_NEGATIVE.holds(value),
+    ),
     "missing": choice("error", "median", "zero"),
     "standardize": Rule(
         "True, False or positive scales",
@@ -126,10 +130,10 @@ RULES: Mapping[str, Rule] = {
     "max_bin": whole(2),
     "subsample": SHARE,
     "colsample": SHARE,
-    "skip_empty": TRUTH,
     "early_stopping_rounds": whole(1),
     "eval_train": TRUTH,
-    # all of them
+    # all of them, or of several kinds
+    "skip_empty": TRUTH,
     "random_state": whole(0),
 }
 

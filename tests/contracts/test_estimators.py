@@ -53,6 +53,7 @@ ESTIMATORS: dict[str, Any] = {
     "rank-logistic-l2": LinearRanker("rank_logistic", "l2"),
     "domination-rank-l2": DominationRank(alpha=0.01),
     "domination-rank-induced": DominationRank("l1", n_induced=2),
+    "domination-rank-relaxed": DominationRank("l1", n_induced=2, relax=True),
     "domination-rank-pooled": DominationRank("elasticnet", 0.01, pooled=True, standardize=True),
     "own-loss": LinearRanker(Domination(margin=1.0), "l2", 0.01),
 }

@@ -63,7 +63,7 @@ LOG_SUM_EXP: dict[str, Any] = {
     "smooth-slam-map": SmoothSLAM("map"),
     "listnet": ListNet(),
     "xendcg": XENDCG(),
-    "xendcg-half": XENDCG(gamma=0.5),
+    "xendcg-all": XENDCG(gamma=0.5, skip_empty=False),
     "xendcg-1": XENDCG(gamma=1.0),
     "xendcg-normalized": XENDCG(gamma=0.5, normalize="ideal_dcg"),
 }

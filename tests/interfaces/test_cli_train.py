@@ -104,6 +104,7 @@ def test_values_of_params() -> None:
     given = parse_params(["a=1", "b=0.5", "c=True", "d=None", "e=l1", "f=[1, 2]", "g=x=y"])
     wanted = {"a": 1, "b": 0.5, "c": True, "d": None, "e": "l1", "f": [1, 2], "g": "x=y"}
     assert given == wanted
+    assert parse_params(["a=true", "b=false"]) == {"a": True, "b": False}
 
 
 @pytest.mark.parametrize("command", [["info"], ["train", "-o", "m.rw"]], ids=lambda c: c[0])

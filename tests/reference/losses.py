@@ -253,6 +253,11 @@ def smooth_slam_terms(scores: Values, y: Values, v: Values) -> Terms:
 # --- cross entropy -----------------------------------------------------------------------------
 
 
+def is_empty(y: Values) -> bool:
+    """Whether nothing is relevant: no label above 0, and none above another."""
+    return max(y, default=0.0) <= 0 and len(set(y)) <= 1
+
+
 @_in_decimals
 def listnet_target(y: Values) -> Floats:
     """``phi = softmax(y)``."""

@@ -27,9 +27,9 @@ def _cross_entropy(s: Floats, phi: Floats, a: Floats) -> float:
 
 
 def listnet(s: Floats, y: Floats, a: Floats) -> float:
-    """``-sum_i a_i phi_i log rho_i`` with phi the softmax of the labels."""
+    """``-sum_i a_i phi_i log rho_i`` with phi the softmax of the labels; 0 for labels of 0."""
     powers = np.exp(y)
-    return _cross_entropy(s, powers / powers.sum(), a)
+    return _cross_entropy(s, powers / powers.sum(), a) if y.any() else 0.0
 
 
 def xendcg(gamma: float) -> WeightedLoss:
@@ -37,7 +37,7 @@ def xendcg(gamma: float) -> WeightedLoss:
 
     def value(s: Floats, y: Floats, a: Floats) -> float:
         powers = 2.0**y - gamma
-        return _cross_entropy(s, powers / powers.sum(), a) if powers.sum() > 0 else 0.0
+        return _cross_entropy(s, powers / powers.sum(), a) if y.any() else 0.0
 
     return value
 

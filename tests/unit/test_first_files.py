@@ -77,7 +77,8 @@ def test_a_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
     shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
     result = run(
         "tune", "data.txt", "--model", "xendcg-linear", "--trials", "3", "-j", "1",
-        "--study", "study.jsonl", "--json", folder=tmp_path,
+        # Queries without a relevant document were not skipped then.
+        "--param", "skip_empty=false", "--study", "study.jsonl", "--json", folder=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     note = "study.jsonl: is of an earlier version: it is now study.jsonl.old, and all is done again"
@@ -89,8 +90,10 @@ def test_a_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
 
 def test_a_noise_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
     shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
+    model = 'xendcg-linear = { model = "xendcg-linear", params = { skip_empty = false } }'
+    (tmp_path / "then.toml").write_text(f"[models]\n{model}\nrandom = {{}}\n", encoding="utf-8")
     result = run(
-        "noise-study", "data.txt", "--models", "xendcg-linear,random", "--trials", "2", "-j", "1",
+        "noise-study", "data.txt", "--models", "then.toml", "--trials", "2", "-j", "1",
         "-o", "noise", "--json", folder=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

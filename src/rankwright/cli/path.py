@@ -77,7 +77,8 @@ def path(
         from rankwright.report import path_chart
         from rankwright.report.charts import save_chart
 
-        save_chart(path_chart(points, quality=metric, title=f"{model}, {penalty}"), out)
+        title = f"{model}, {penalty}" + (", relaxed" if ranker.relax else "")
+        save_chart(path_chart(points, quality=metric, title=title), out)
     names = ("alpha", "n_features", "loss", "valid_loss", "quality")
     rows = [{name: getattr(point, name) for name in names} for point in points]
     if as_json:

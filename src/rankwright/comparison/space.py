@@ -182,7 +182,12 @@ def parse_dimension(text: str) -> tuple[str, Dimension]:
 
 
 def literal(text: str) -> Any:
-    """Return the Python value that a text denotes, or the text itself."""
+    """Return the Python value that a text denotes, or the text itself.
+
+    ``true`` and ``false`` are taken as in TOML and JSON.
+    """
+    if text in ("true", "false"):
+        return text == "true"
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

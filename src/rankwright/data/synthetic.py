@@ -29,6 +29,9 @@ def make_mslr_like(
     six decimals, log-probabilities below zero, and properties of the query that are the same for
     all its documents. List lengths vary from one to about ten times the mean.
 
+    The utility is nearly linear in the features: linear rankers do as well on it as trees, which
+    says nothing of data from the web.
+
     Parameters
     ----------
     n_queries : int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from rankwright.metrics import Metric
 from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
 from rankwright.scaling import by_deviation
-from rankwright.solvers import Objective, Share, Solution
+from rankwright.solvers import Objective, Share, Solution, minimize
 from rankwright.solvers.solution import Callback
 
 _WHY_ZERO = "all weights are 0, where the objective is least."
@@ -71,8 +71,8 @@ class PathPoint:
 class LinearModel(Ranker):
     """A linear scoring function that minimises a mean loss plus an elastic net.
 
-    A subclass has the parameters ``penalty``, ``alpha``, ``l1_ratio``, ``standardize`` and
-    ``n_jobs``, and says which loss is minimised, how, and on which rows.
+    A subclass has the parameters ``penalty``, ``alpha``, ``l1_ratio``, ``relax``, ``standardize``,
+    ``tol``, ``max_iter`` and ``n_jobs``, and says which loss is minimised, how, and on which rows.
     """
 
     reports_progress = True
@@ -81,7 +81,10 @@ class LinearModel(Ranker):
     penalty: str | None
     alpha: float
     l1_ratio: float
+    relax: bool | float
     standardize: bool
+    tol: float | None
+    max_iter: int | None
     n_jobs: int | None
 
     # ---- what subclasses say ----
@@ -157,7 +160,7 @@ class LinearModel(Ranker):
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
         objective, scale = self._objective(data, self._penalty(self.alpha))
         solution = self._minimize(objective, None, callback)
-        self._keep(solution, scale)
+        self._keep(self._relaxed(objective, solution, callback), scale)
         if not self._grouped(data).groups.has_preferences(data.y):
             self.warn_if_it_ranks_nothing(_NO_PREFERENCES)
             return self
@@ -190,16 +193,43 @@ class LinearModel(Ranker):
     def _minimize(
         self, objective: Objective, start: Floats | None, callback: Callback | None = None
     ) -> Solution:
-        solution = self._solve(objective, start, callback)
-        if not solution.converged:
-            warnings.warn(
-                f"stopped after {solution.n_iter} iterations with violation "
-                f"{solution.violation:.1e} and gap {solution.gap:.1e}, before the tolerance was "
-                f"met. {solution.trouble or 'Raise max_iter or tol.'}",
-                ConvergenceWarning,
-                stacklevel=4,  # the line that called fit()
-            )
-        return solution
+        return _warned(self._solve(objective, start, callback))
+
+    def _relaxed(
+        self, objective: Objective, first: Solution, callback: Callback | None = None
+    ) -> Solution:
+        r"""Refit the features that the l1 part of a penalty chose, with an l2 part in its place.
+
+        With S those features, m the median of their :math:`|w_j|`, and r ``relax``,
+
+        .. math::
+            \min_{w \in R^S} \; \frac{1}{Q} \sum_q L(X_q w, y_q)
+            + \frac{a_2}{2} \|w\|_2^2 + \frac{r a_1}{m} \|w\|_2^2.
+
+        Objective, gap and violation are those of this problem; what the first fit tells of
+        features, such as their order, stays.
+        """
+        features = np.flatnonzero(first.coef)
+        penalty = objective.penalty
+        if not self.relax or penalty.kink == 0 or len(features) == 0:
+            return first
+        # w^2 / m costs a weight of the median size what |w| did, whatever the features' scale.
+        m = float(np.median(np.abs(first.coef[features])))
+        ridge = ElasticNet(l2=penalty.convexity + 2 * float(self.relax) * penalty.kink / m)
+        part = objective.restricted(features).with_penalty(ridge)
+        options: Any = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
+        refit = _warned(minimize(part, first.coef[features], **options))
+        coef = np.zeros_like(first.coef)
+        coef[features] = refit.coef
+        return replace(
+            first,
+            coef=coef,
+            objective=refit.objective,
+            violation=refit.violation,
+            gap=refit.gap,
+            n_iter=first.n_iter + refit.n_iter,
+            stop=refit.stop,
+        )
 
     def _keep(self, solution: Solution, scale: Floats) -> None:
         # Weights of X / scale become weights of X.
@@ -271,10 +301,13 @@ class LinearModel(Ranker):
     ) -> Iterator[PathPoint]:
         w: Floats | None = None
         for alpha in alphas:
-            # Each fit starts from the solution of the penalty before, which is near.
-            w = self._minimize(objective.with_penalty(self._penalty(alpha)), w).coef
-            mean_loss, _ = objective.loss_and_slope(objective.scores(w))
-            coef = w / scale
+            # Each fit starts from the solution of the penalty before, which is near; not from what
+            # became of it when relaxed.
+            penalised = objective.with_penalty(self._penalty(alpha))
+            first = self._minimize(penalised, w)
+            w, relaxed = first.coef, self._relaxed(penalised, first).coef
+            mean_loss, _ = objective.loss_and_slope(objective.scores(relaxed))
+            coef = relaxed / scale
             quality = valid_loss = math.nan
             if valid is not None:
                 scores = multiply(valid.X, coef, self.n_jobs)
@@ -324,3 +357,16 @@ class LinearModel(Ranker):
             "iterations": self.n_iter_,
             "stop": self.stop_,
         }
+
+
+def _warned(solution: Solution) -> Solution:
+    """Return a solution, with a warning if it is none to the tolerance asked for."""
+    if not solution.converged:
+        warnings.warn(
+            f"stopped after {solution.n_iter} iterations with violation {solution.violation:.1e} "
+            f"and gap {solution.gap:.1e}, before the tolerance was met. "
+            f"{solution.trouble or 'Raise max_iter or tol.'}",
+            ConvergenceWarning,
+            stacklevel=5,  # the line that called fit()
+        )
+    return solution

@@ -43,6 +43,10 @@ class DominationRank(LinearModel):
         :math:`\alpha Q` for l1.
     l1_ratio : float, default 0.5
         :math:`\lambda` of ``"elasticnet"``.
+    relax : bool or float, default False
+        Refit the features that the l1 part of the penalty chose, with :math:`w_j^2 / m` in place of
+        :math:`|w_j|`, m being the median of the chosen weights' sizes. A number is multiplied with
+        it; True is 1. Without an l1 part it changes nothing.
     margin : None, float, callable or array, default None
         :math:`\Delta`: one number for all pairs, a function of the labels such as
         :class:`~rankwright.losses.LogMargin` for separable margins, a vector of margins of the
@@ -97,15 +101,17 @@ class DominationRank(LinearModel):
     layers_ : tuple of float or None
         Cut points of the layers.
     n_iter_ : int
-        Iterations: sweeps of coordinate descent, or Newton steps.
+        Iterations: sweeps of coordinate descent, or Newton steps; with ``relax``, of both fits.
     n_updates_ : int or None
         Moves of one weight, if that is how it was fitted.
     objective_ : list of float
-        Objective at the start and after each sweep; it never rises.
+        Objective at the start and after each sweep; it never rises. With ``relax``, that of the
+        refit.
     gap_ : float
-        Certified bound on the objective's distance from its minimum over all features.
+        Certified bound on the objective's distance from its minimum over all features; with
+        ``relax``, on the refit's distance from the best weights of the chosen features.
     violation_ : float
-        Largest violation of the optimality conditions, over all features.
+        Largest violation of the optimality conditions, over the same features.
     stop_ : str
         Why it stopped: ``"converged"``, ``"stalled"`` (no digits left to gain),
         ``"small_decrease"``, ``"max_updates"`` or ``"max_iter"``.
@@ -130,6 +136,7 @@ class DominationRank(LinearModel):
         alpha: float = 1e-3,
         *,
         l1_ratio: float = 0.5,
+        relax: bool | float = False,
         margin: Any = None,
         layers: int | Sequence[float] | None = None,
         pooled: bool = False,
@@ -148,6 +155,7 @@ class DominationRank(LinearModel):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.relax = relax
         self.margin = margin
         self.layers = layers
         self.pooled = pooled

@@ -34,6 +34,14 @@ class LinearRanker(LinearModel):
         :math:`\alpha`.
     l1_ratio : float, default 0.5
         :math:`\lambda` of ``"elasticnet"``.
+    relax : bool or float, default False
+        Refit the features that the l1 part of the penalty chose, with :math:`w_j^2 / m` in place of
+        :math:`|w_j|`, m being the median of the chosen weights' sizes. A number is multiplied with
+        it; True is 1. Without an l1 part it changes nothing.
+    skip_empty : bool, default True
+        Learn nothing from queries without a relevant document: labels all equal, and not above 0.
+        Only XE-NDCG and ListNet have anything to learn there; False, here or in the loss, lets
+        them. Such queries count in Q all the same.
     standardize : bool, default False
         Penalise the weights of features divided by their standard deviations. ``coef_`` is for the
         features as they are, and sparse data stay sparse.
@@ -57,9 +65,11 @@ class LinearRanker(LinearModel):
     n_iter_ : int
         Iterations.
     objective_ : list of float
-        Objective at the start and after each iteration; it never rises.
+        Objective at the start and after each iteration; it never rises. With ``relax``, that of
+        the refit.
     gap_ : float
         Certified bound on the objective's distance from its minimum; infinite if none is known.
+        With ``relax``, on the refit's distance from the best weights of the chosen features.
     violation_ : float
         Largest violation of the optimality conditions.
     stop_ : str
@@ -81,6 +91,8 @@ class LinearRanker(LinearModel):
         alpha: float = 1e-3,
         *,
         l1_ratio: float = 0.5,
+        relax: bool | float = False,
+        skip_empty: bool = True,
         standardize: bool = False,
         missing: Missing = "error",
         solver: SolverName = "auto",
@@ -93,6 +105,8 @@ class LinearRanker(LinearModel):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.relax = relax
+        self.skip_empty = skip_empty
         self.standardize = standardize
         self.missing = missing
         self.solver = solver
@@ -103,7 +117,7 @@ class LinearRanker(LinearModel):
 
     def loss_for(self, y: Floats) -> Loss:
         """Return the loss, whatever the labels are."""
-        return from_name(self.loss)
+        return from_name(self.loss, self.skip_empty)
 
     def _solve(
         self, objective: Objective, start: Floats | None, callback: Callback | None

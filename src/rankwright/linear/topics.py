@@ -51,6 +51,9 @@ class TopicRankers(Estimator):
     n_tuned : int, optional
         Choose once, by the mean over this many topics, drawn at random; by default each topic
         chooses for itself.
+    relax : bool or float, default False
+        Refit the features that l1 chose, with an l2 penalty, as for :class:`DominationRank`; unless
+        ``params`` or ``grid`` say otherwise.
     valid_share : float, default 0.25
         Share of a topic's relevant and of its irrelevant documents that are left out to choose.
     random_state : int, default 0
@@ -94,6 +97,7 @@ class TopicRankers(Estimator):
         grid: dict[str, list[Any]] | None = None,
         select_by: SelectBy = "ap",
         n_tuned: int | None = None,
+        relax: bool | float = False,
         valid_share: float = 0.25,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -102,6 +106,7 @@ class TopicRankers(Estimator):
         self.grid = grid
         self.select_by = select_by
         self.n_tuned = n_tuned
+        self.relax = relax
         self.valid_share = valid_share
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -267,7 +272,8 @@ class TopicRankers(Estimator):
     def _ranker(self, params: dict[str, Any], topic: int) -> DominationRank:
         # 63 bits: a positive number for signed integers too.
         seed = int(combine(self.random_state, mix(np.array([topic])))[0] >> np.uint64(1))
-        return DominationRank(**{"random_state": seed, **params, "n_jobs": 1})
+        usual = {"random_state": seed, "relax": self.relax}
+        return DominationRank(**{**usual, **params, "n_jobs": 1})
 
     def _keep(self, fitted: list[tuple[Ints, Floats]]) -> None:
         sizes = [len(features) for features, _ in fitted]

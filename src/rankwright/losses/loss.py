@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_scores, check_y
@@ -149,6 +149,22 @@ def by_query(function: Callable[[Floats], ArrayLike], y: Floats, groups: Groups)
     """Return a user's function of each query's labels, as one array."""
     parts = [np.atleast_1d(function(y[rows])) for rows in groups]
     return np.concatenate(parts, dtype=np.float64) if parts else np.empty(0)
+
+
+def max_by_query(values: Floats, groups: Groups) -> Floats:
+    """Return the largest value of each query, 0 for those without documents."""
+    largest = np.zeros(groups.n_queries)
+    filled = groups.sizes > 0
+    largest[filled] = np.maximum.reduceat(values, groups.indptr[:-1][filled])
+    return largest
+
+
+def is_empty(y: Floats, groups: Groups) -> NDArray[np.bool_]:
+    """Tell of each query whether nothing is relevant: labels are all equal, and not above 0."""
+    # Labels below 0 that differ, such as logarithms for ListNet, say which document is better.
+    highest = max_by_query(y, groups)
+    empty: NDArray[np.bool_] = (highest <= 0) & (highest == -max_by_query(-y, groups))
+    return empty
 
 
 def sum_by_query(values: Floats, groups: Groups) -> Floats:

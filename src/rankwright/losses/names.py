@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rankwright.losses.domination import Domination
 from rankwright.losses.loss import Loss
@@ -26,12 +27,18 @@ LOSSES: dict[str, Callable[[], Loss]] = {
 }
 
 
-def from_name(loss: str | Loss) -> Loss:
+def from_name(loss: str | Loss, skip_empty: bool = True) -> Loss:
     """Return the loss of a name; a loss is returned as it is.
+
+    But with ``skip_empty=False`` no cross entropy skips queries without a relevant document.
 
     >>> from_name("smooth-slam-map")
     SmoothSLAM(metric='map', threshold=1.0, weights='group')
+    >>> from_name("listnet", skip_empty=False)
+    ListNet(skip_empty=False)
     """
+    if isinstance(loss, XENDCG | ListNet) and not skip_empty:
+        return replace(loss, skip_empty=False)
     if not isinstance(loss, str):
         if not isinstance(loss, WithValue):
             raise TypeError(f"loss must be a name or have value_and_grad, but is {loss!r}.")
@@ -40,4 +47,4 @@ def from_name(loss: str | Loss) -> Loss:
         raise ValueError(
             f"loss must be one of {', '.join(LOSSES)}, but is {loss!r}.{meant(loss, LOSSES)}"
         )
-    return LOSSES[loss]()
+    return from_name(LOSSES[loss](), skip_empty)

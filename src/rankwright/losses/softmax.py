@@ -15,8 +15,9 @@ from rankwright.data.streams import stream_keys, uniforms
 from rankwright.data.validation import Floats
 from rankwright.losses.cross_entropy import Newton, PreparedSoftmax, cross_entropy
 from rankwright.losses.directions import WithTerms
-from rankwright.losses.loss import Bound, Loss, by_query
+from rankwright.losses.loss import Bound, Loss, by_query, is_empty
 from rankwright.metrics.dcg import DCG, NDCG, check_gain_labels
+from rankwright.parameters import TRUTH
 from rankwright.threads import n_threads
 
 
@@ -30,6 +31,12 @@ class ListNet(WithTerms, Loss):
 
     The gradient is :math:`\rho - \phi`, of l1 norm at most 2.
 
+    Parameters
+    ----------
+    skip_empty : bool, default True
+        Loss 0 for queries without a relevant document: labels all equal, and not above 0. False
+        pulls their scores together.
+
     References
     ----------
     .. [1] Cao, Qin, Liu, Tsai & Li, "Learning to rank: from pairwise approach to listwise
@@ -38,13 +45,18 @@ class ListNet(WithTerms, Loss):
 
     Examples
     --------
-    >>> value, grad = ListNet().value_and_grad([0.0, 0.0], [0, 0])
+    >>> value, grad = ListNet().value_and_grad([0.0, 0.0], [1, 1])
     >>> round(value, 6), grad  # log 2
     (0.693147, array([0., 0.]))
     """
 
+    skip_empty: bool = True
+
     name: ClassVar[str] = "listnet"
     cost: ClassVar[str] = "O(m)"
+
+    def __post_init__(self) -> None:
+        TRUTH.check("skip_empty", self.skip_empty)
 
     def lipschitz(self, m: int) -> float:
         """Two probability vectors differ by at most 2."""
@@ -62,8 +74,8 @@ class ListNet(WithTerms, Loss):
         """Compute the softmax of the labels."""
         threads = n_threads(n_jobs)
         phi = _kernels.softmax(y, 0.0, groups.indptr, threads)
-        ones = np.ones(groups.n_queries)
-        return cross_entropy(phi, groups, ones, 0.0, "plain", threads).weighted(weights)
+        counts = _times_counted(y, groups, self.skip_empty)
+        return cross_entropy(phi, groups, counts, 0.0, "plain", threads).weighted(weights)
 
     def prepare_terms(
         self,
@@ -96,7 +108,8 @@ class XENDCG(WithTerms, Loss):
     is never negative; the paper's Theorem 1 drops it. The l1 norm of the gradient :math:`\rho -
     \phi` is at most 2.
 
-    A query whose target is 0/0 (all labels 0 and :math:`\gamma = 1`) has loss 0.
+    A query without a label above 0 has loss 0: its targets, :math:`1 - \gamma` over their sum,
+    would be chance (X7), or 0/0 for :math:`\gamma = 1`.
 
     Parameters
     ----------
@@ -114,6 +127,9 @@ class XENDCG(WithTerms, Loss):
         :math:`\epsilon \ge 0`.
     normalize : None or "ideal_dcg", default None
         ``"ideal_dcg"`` divides each query's loss by :math:`Z`.
+    skip_empty : bool, default True
+        False is the paper's way: queries without a label above 0 have a loss too, unless it is
+        0/0.
 
     References
     ----------
@@ -132,6 +148,7 @@ class XENDCG(WithTerms, Loss):
     newton: Newton = "plain"
     eps: float = 0.0
     normalize: Literal["ideal_dcg"] | None = None
+    skip_empty: bool = True
 
     name: ClassVar[str] = "xendcg"
     cost: ClassVar[str] = "O(m)"
@@ -156,6 +173,7 @@ class XENDCG(WithTerms, Loss):
             raise ValueError(f"eps must be a number >= 0, but is {self.eps!r}.")
         if self.normalize not in (None, "ideal_dcg"):
             raise ValueError(f"normalize must be None or 'ideal_dcg', but is {self.normalize!r}.")
+        TRUTH.check("skip_empty", self.skip_empty)
 
     @property
     def bound(self) -> Bound:
@@ -240,7 +258,7 @@ class PreparedXENDCG:
         self.loss, self.y, self.groups, self.threads = loss, y, groups, threads
         # Trees ask for a draw in each iteration: 2^y is the dear part of the targets.
         self.powers, self.row_weights = np.exp2(y), weights
-        self.weights = np.ones(groups.n_queries)
+        self.weights = _times_counted(y, groups, loss.skip_empty)
         if loss.normalize == "ideal_dcg":
             best = _ideal_dcg(y, groups)
             # Without a relevant document, 1/Z is 0: the query has nothing to bound.
@@ -265,6 +283,13 @@ class PreparedXENDCG:
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
         """Return the pair that a tree learner fits."""
         return self.at(draw).grad_and_hess(scores)
+
+
+def _times_counted(y: Floats, groups: Groups, skip_empty: bool) -> Floats:
+    """Return how often each query counts: once, but not at all if it is empty and skipped."""
+    # A weight, so that value, gradient, Hessian, conjugate and descent have it from one place;
+    # means over queries still divide by all of them.
+    return np.where(is_empty(y, groups), 0.0, 1.0) if skip_empty else np.ones(groups.n_queries)
 
 
 def _ideal_dcg(y: Floats, groups: Groups) -> Floats:

@@ -47,6 +47,9 @@ class OnlineRanker(OnlineLinearRanker):
         :math:`\eta`.
     schedule : {"constant", "sqrt", "inverse"}, default "constant"
         :math:`\eta_t = \eta`, :math:`\eta/\sqrt t` or :math:`\eta/t` in round t.
+    skip_empty : bool, default True
+        Learn nothing from queries without a relevant document: labels all equal, and not above 0.
+        False, here or in the loss, lets XE-NDCG and ListNet learn from them too.
     @variant
     @rounds queries
 
@@ -74,11 +77,12 @@ class OnlineRanker(OnlineLinearRanker):
     takes_weights: ClassVar[bool] = True
     bounds_metric: ClassVar[bool] = False
     schedule: Schedule = "constant"
+    skip_empty: bool = True
     variant: Variant | None = None
 
     def loss_for(self, y: Floats) -> Loss:
         """Return the loss, whatever the labels are."""
-        return from_name(self.loss)
+        return from_name(self.loss, self.skip_empty)
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
@@ -90,7 +94,7 @@ class OnlineRanker(OnlineLinearRanker):
             )
 
     def _prepare(self, data: RankingData) -> _GradientTask:
-        loss = as_loss(from_name(self.loss))
+        loss = as_loss(self.loss_for(data.y))
         return _GradientTask(data, native_rows(data.X), loss, data.weights)
 
     def _learn(self, task: _GradientTask, order: Ints, comparator: Floats | None) -> Rounds:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwright.data.groups import Ints
 from rankwright.data.streams import stream_keys
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import Loss
@@ -52,6 +53,13 @@ class Objective:
         """Return the same with another penalty; nothing is prepared again."""
         other = copy.copy(self)
         other.penalty = penalty
+        return other
+
+    def restricted(self, features: Ints) -> Objective:
+        """Return the same as a function of the weights of some features, all others being 0."""
+        other = copy.copy(self)
+        other.shares = [share.restricted(features) for share in self.shares]
+        other.n_features = len(features)
         return other
 
     # ---- what there is ----

@@ -7,6 +7,7 @@ objective.
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -109,6 +110,13 @@ class ShareLoss:
         weights = None if self.weights is None else self.weights[rows]
         part = Share(self.X[rows], self.y[rows], groups, self.threads, weights)
         return rows, part.prepare(self.loss)
+
+    def restricted(self, features: Ints) -> ShareLoss:
+        """Return the same loss on the same documents, with some features only."""
+        other = copy.copy(self)
+        columns = self.X[:, features]
+        other.X = columns if self.is_sparse else np.ascontiguousarray(columns)
+        return other
 
     def zeros(self) -> Floats:
         """Return the scores at weights 0."""

@@ -17,7 +17,7 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker, known_loss
 from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_features, check_ranking_data
-from rankwright.losses import Loss
+from rankwright.losses import Loss, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
@@ -66,7 +66,8 @@ class BoostedRanker(Ranker):
     newton : {"plain", "exact", "neumann"}, default "plain"
         Curvatures of ``loss="xendcg"``; see :class:`~rankwright.losses.XENDCG`.
     skip_empty : bool, default True
-        Learn nothing from queries without a label above 0; their targets would be noise.
+        Learn nothing from queries without a relevant document: labels all equal, and not above 0.
+        False, here or in a cross entropy, learns from them too.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
     eval_metric : str or Metric, default "ndcg@10"
@@ -212,7 +213,7 @@ class BoostedRanker(Ranker):
         if self.early_stopping_rounds is not None and valid is None:
             raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
         boosting = Boosting(metric, self.n_estimators, self.early_stopping_rounds, self.n_jobs)
-        loss = choose_loss(self.loss, self.newton, self.random_state)
+        loss = choose_loss(self.loss, self.newton, self.random_state, self.skip_empty)
         params = lightgbm_params(self)
         train = Watched("train", data.y, data.groups) if self.eval_train else None
         if isinstance(loss, str):
@@ -374,7 +375,8 @@ class BoostedRanker(Ranker):
 
     def loss_for(self, y: Floats) -> Loss | None:
         """Return the loss; None for directions without a value, such as LambdaRank's."""
-        return known_loss(self.loss)
+        loss = known_loss(self.loss)
+        return None if loss is None else from_name(loss, self.skip_empty)
 
     def grown(self) -> dict[str, Any]:
         """Return the number of trees that validation queries chose, as parameters."""

@@ -11,10 +11,10 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
-from rankwright.losses import XENDCG, LambdaRank, from_name
+from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
-from rankwright.losses.loss import has_argument
+from rankwright.losses.loss import has_argument, is_empty, max_by_query
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import as_loss, prepare_loss
 from rankwright.suggestions import meant
@@ -24,12 +24,12 @@ Terms: TypeAlias = Callable[[Floats, int], tuple[Any, Any]]  # (scores, iteratio
 BUILT_IN = ("lightgbm:rank_xendcg", "lightgbm:lambdarank")
 
 
-def choose_loss(loss: Any, newton: Newton, random_state: int) -> Any:
+def choose_loss(loss: Any, newton: Newton, random_state: int, skip_empty: bool = True) -> Any:
     """Return the loss, or directions, that a parameter names; one of LightGBM's as its name."""
     if isinstance(loss, str) and loss in BUILT_IN:
         return loss
     if loss == "xendcg":
-        return XENDCG(newton=newton, random_state=random_state)
+        return XENDCG(newton=newton, random_state=random_state, skip_empty=skip_empty)
     if newton != "plain":
         raise ValueError(
             f"newton={newton!r} is for loss='xendcg', but loss is {loss!r}. Give "
@@ -42,7 +42,8 @@ def choose_loss(loss: Any, newton: Newton, random_state: int) -> Any:
         raise ValueError(
             f"loss must be one of {', '.join(names)}, but is {loss!r}.{meant(loss, names)}"
         )
-    return loss if isinstance(loss, Directions) else from_name(loss)
+    is_loss = isinstance(loss, str | XENDCG | ListNet) or not isinstance(loss, Directions)
+    return from_name(loss, skip_empty) if is_loss else loss
 
 
 def terms_of(
@@ -115,8 +116,9 @@ class TreeObjective:
         self.groups, self.subsample, self.random_state = groups, subsample, random_state
         self.threads = n_threads(n_jobs)
         counts = np.ones(groups.n_queries) if query_weights is None else query_weights
-        if skip_empty:
-            counts = np.where(has_relevant(y, groups), counts, 0.0)
+        # Cross entropies skip by themselves. Others have gradients 0 there, but curvatures of 1.
+        if skip_empty and not isinstance(loss, XENDCG | ListNet):
+            counts = np.where(is_empty(y, groups), 0.0, counts)
         self.query_weights = counts
         self.row_weights = np.empty(0) if (counts == 1).all() else np.repeat(counts, groups.sizes)
         self.iteration = 0
@@ -154,16 +156,3 @@ class TreeObjective:
                 f"the loss must return finite numbers, but in iteration {self.iteration + 1} the "
                 f"{name} of row {row} is {array[row]}."
             ) from None
-
-
-def has_relevant(y: Floats, groups: Groups) -> Any:
-    """Say for each query whether it has a document with a label above 0."""
-    return max_by_query(y, groups) > 0
-
-
-def max_by_query(values: Floats, groups: Groups) -> Floats:
-    """Return the largest value of each query, 0 for those without documents."""
-    largest = np.zeros(groups.n_queries)
-    filled = groups.sizes > 0
-    largest[filled] = np.maximum.reduceat(values, groups.indptr[:-1][filled])
-    return largest
