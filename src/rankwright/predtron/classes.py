@@ -18,7 +18,7 @@ from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools, for_one, median, plurality
 from rankwright.predtron.learner import PredtronLearner
-from rankwright.predtron.rounds import MODES, PredtronData
+from rankwright.predtron.rounds import MODES, PredtronData, check_mode
 from rankwright.predtron.voting import predicted_codes
 from rankwright.problems.classes import Binary, Multiclass, Ordinal
 from rankwright.problems.native import Native
@@ -244,9 +244,11 @@ class PredtronOrdinal(PredtronOfClasses):
 
     Parameters
     ----------
-    mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
+    mode : {"augmented", "predicted", "loss_driven"}, optional
         The update, see :class:`~rankwright.predtron.Predtron`. ``"predicted"`` takes no notice of
-        distances.
+        distances. By default a learner that begins with ``fit`` is augmented, which is the best of
+        them, and one that begins with ``partial_fit``, or has a budget, is driven by its losses,
+        for which it needs no step.
     @norm
     @voting median
     @rows
@@ -265,10 +267,29 @@ class PredtronOrdinal(PredtronOfClasses):
     [1, 1, 2, 2, 3, 3]
     """
 
-    mode: str = "loss_driven"
+    LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {"mode": ("augmented", "loss_driven")}
+    mode: str | None = None
     norm: NormName = "l2"
     _: KW_ONLY
     fit_intercept: bool = True
+
+    def _mode(self) -> str:
+        # Before it is settled: what it would be in `fit`.
+        return self.mode or str(vars(self).get("mode_", self._mode_of_fit()))
+
+    def _mode_of_fit(self) -> str:
+        return "augmented" if self.budget is None else "loss_driven"
+
+    def settle(self, whole: bool) -> None:
+        """Decide what was left open: with a budget, updates are driven by losses."""
+        super().settle(whole)
+        if self.mode is None and whole:
+            self.mode_ = self._mode_of_fit()
+
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        check_mode(self.mode or MODES[0])
+        super().check_params()
 
     def _elected(self, votes: Floats) -> Ints:
         return median(votes)
