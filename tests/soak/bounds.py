@@ -23,6 +23,7 @@ import rankwright as rw
 from rankwright.online import GuaranteeLog
 from rankwright.online.base import Ledger
 from rankwright.theory import link_radius
+from tests.soak.kernels import settled, with_kernels
 from tests.soak.report import Report
 
 COUNT = 10_000  # of each ledger
@@ -48,7 +49,7 @@ class Game:
     """
 
     learner: Any
-    comparator: Floats
+    comparator: Any
     X: list[Floats]
     y: list[Any]
     kind: Kind
@@ -139,8 +140,10 @@ def play(name: str, seed: int, i: int) -> Outcome:
     if scale is None:
         scale = np.exp2(rng.integers(-3, 4, d))
     # Which weights predict is no matter of the rounds, but of the adversary.
-    variant = str(rng.choice(["last", "averaged"]))
-    game.learner.set_params(n_epochs=1, shuffle=False, standardize=scale, variant=variant)
+    variant = "last" if name.startswith("budget") else str(rng.choice(["last", "averaged"]))
+    # In pieces and at once the same: what they would leave open to each is told.
+    told = {"n_epochs": 1, "shuffle": False, "standardize": scale, "variant": variant}
+    game.learner.set_params(**settled(game.learner, rng) | told)
     fresh, log = clone(game.learner), Log(game)
     stream: list[tuple[Floats, Any]] = []
     for _ in range(int(rng.integers(2, 5))):
@@ -159,7 +162,8 @@ def play(name: str, seed: int, i: int) -> Outcome:
         outcome.require("fit", *at_once)
     elif scaled != "measured":
         at_once = Log(replace(game, learner=fresh)).add(*whole)
-    if scaled != "measured":
+    # Sums over the documents of a kernel are rounded by their blocks, which may break ties.
+    if scaled != "measured" and not name.startswith("kernel"):
         outcome.alike("loss", loss, at_once[0])
         outcome.alike("bound", bound, at_once[1])
     return outcome
@@ -371,6 +375,7 @@ LEDGERS: dict[str, Callable[[np.random.Generator, int], Game]] = {
     **{f"multiclass-{update}": multiclass(update) for update in ("uniform", "max")},
     **{f"predtron-{m}-{n}": predtron(m, n) for m, n in product(MODES, NORMS)},
 }
+LEDGERS |= with_kernels(LEDGERS)
 
 
 def streams(name: str, count: int, seed: int) -> Iterator[tuple[int, Outcome]]:
