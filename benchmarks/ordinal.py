@@ -1,121 +1,126 @@
-"""Ordinal data sets: ``python -m benchmarks.ordinal --data DIR``.
+"""Ordinal learners with their defaults: ``python -m benchmarks.ordinal [--data DIR]``.
 
 DIR holds ``era.csv``, ``esl.csv``, ``lev.csv`` and ``swd.csv``: a line with the numbers of rows and
 features and the names of the labels, then one row each, features first and the label's place last.
-Ten random splits, two thirds for training; features are standardised on the training part, and a
-column of ones is added. Figures are mean absolute errors on the rest, with seconds of training.
+Other sets are scikit-learn's and generated ones, whose rows are sorted by their labels. Ten random
+splits, two thirds for training. Ours get features as they are; the others, mord's and
+scikit-learn's, a ``StandardScaler``, whose time is part of theirs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
+from sklearn import datasets
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from benchmarks.harness import RESULTS
+from benchmarks.paired import (
+    Makers,
+    difference_table,
+    quality_table,
+    run_models,
+    write_results,
+)
 
-DATA_SETS = ("era", "esl", "lev", "swd")
-N_SPLITS = 10
+FILES = ("era", "esl", "lev", "swd")
+METHOD = (
+    "Mean absolute error on ten random splits, two thirds for training. Ours with their defaults, "
+    "on features as they are; the others behind a StandardScaler."
+)
 
 
-def models() -> dict[str, Any]:
-    """Return the models by name: ours, then mord's where it is installed."""
+def models() -> Makers:
+    """Return the models by name: ours, then the others that are installed."""
     import rankwright as rw
 
-    few: Any = {"n_epochs": 5, "shuffle": True, "random_state": 0, "variant": "averaged"}
-    found = {
-        "PRank": rw.PRank(**few),
-        "WidrowHoff": rw.WidrowHoff(0.01, **few),
-        "MulticlassPerceptron (uniform)": rw.MulticlassPerceptron("uniform", **few),
-        "MulticlassPerceptron (max)": rw.MulticlassPerceptron("max", **few),
+    found: Makers = {
+        "PRank": rw.PRank,
+        "PredtronOrdinal": rw.PredtronOrdinal,
+        "WidrowHoff": rw.WidrowHoff,
+        "MulticlassPerceptron": rw.MulticlassPerceptron,
+    }
+    others: Makers = {
+        "LogisticRegression": lambda: LogisticRegression(max_iter=1000),
+        "Perceptron": lambda: Perceptron(random_state=0),
     }
     try:
         mord = import_module("mord")
     except ImportError:
-        return found
+        print("mord is not installed")
+    else:
+        others = {"mord LogisticAT": lambda: mord.LogisticAT(alpha=1.0)} | others
+    return found | {name: partial(scaled, make) for name, make in others.items()}
+
+
+def scaled(make: Callable[[], Any]) -> Any:
+    """Return a model behind a scaler."""
+    return make_pipeline(StandardScaler(), make())
+
+
+def cut(values: Any, n_labels: int) -> Any:
+    """Return labels with about as many rows each."""
+    return np.digitize(values, np.quantile(values, np.arange(1, n_labels) / n_labels))
+
+
+def generated(n_labels: int, n_features: int, noise: float) -> tuple[Any, Any]:
+    """Return features of many sizes and labels of a direction, sorted by label."""
+    rng = np.random.default_rng([n_labels, n_features])
+    Z = rng.normal(size=(1500, n_features))
+    score = Z @ rng.normal(size=n_features) / np.sqrt(n_features) + noise * rng.normal(size=1500)
+    y = cut(score, n_labels)
+    order = np.argsort(y, kind="stable")
+    return (Z * rng.lognormal(0, 2, n_features))[order], y[order]
+
+
+def data_sets(folder: Path | None) -> dict[str, tuple[Any, Any]]:
+    """Return features and labels by name."""
+    found = {}
+    for name in FILES:
+        if folder is not None and (folder / f"{name}.csv").exists():
+            rows = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
+            found[name.upper()] = rows[:, :-1], rows[:, -1].astype(np.int64)
+    diabetes = datasets.load_diabetes(return_X_y=True)
     return found | {
-        "mord LogisticAT": mord.LogisticAT(alpha=1.0),
-        "mord OrdinalRidge": mord.OrdinalRidge(alpha=1.0),
+        "diabetes in 5": (diabetes[0], cut(diabetes[1], 5)),
+        "wine": datasets.load_wine(return_X_y=True),
+        "digits": datasets.load_digits(return_X_y=True),
+        "generated, 5 labels": generated(5, 10, 0.3),
+        "generated, 10 labels": generated(10, 50, 0.1),
+        "generated, noisy": generated(4, 3, 1.0),
     }
 
 
-def load(path: Path) -> tuple[Any, Any]:
-    """Return features and labels."""
-    rows = np.loadtxt(path, delimiter=",", skiprows=1)
-    return rows[:, :-1], rows[:, -1].astype(np.int64)
+def judge(model: Any, X: Any, y: Any) -> dict[str, float]:
+    """Return the mean absolute error."""
+    return {"mean_absolute_error": float(np.abs(model.predict(X).astype(float) - y).mean())}
 
 
-def measure(model: Any, X: Any, y: Any) -> tuple[list[float], list[float]]:
-    """Return errors and training times over the splits."""
-    from sklearn.base import clone
-
-    errors, seconds = [], []
-    for split in range(N_SPLITS):
-        order = np.random.default_rng(split).permutation(len(y))
-        train, test = order[: 2 * len(y) // 3], order[2 * len(y) // 3 :]
-        mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
-        Z = np.c_[(X - mean) / np.where(scale > 0, scale, 1), np.ones(len(y))]
-        fresh = clone(model)
-        begin = time.perf_counter()
-        fresh.fit(Z[train], y[train])
-        seconds.append(time.perf_counter() - begin)
-        errors.append(float(np.abs(fresh.predict(Z[test]) - y[test]).mean()))
-    return errors, seconds
-
-
-def run(folder: Path) -> None:
-    """Measure all models on all data sets that are there; print and write what comes out."""
-    records = []
-    for name in DATA_SETS:
-        path = folder / f"{name}.csv"
-        if not path.exists():
-            print(f"{name}: not in {folder}")
-            continue
-        X, y = load(path)
-        for model_name, model in models().items():
-            errors, seconds = measure(model, X, y)
-            records.append(
-                {
-                    "data": name,
-                    "model": model_name,
-                    "mean_absolute_error": fmean(errors),
-                    "deviation": stdev(errors),
-                    "seconds": fmean(seconds),
-                }
-            )
-            print(
-                f"{name}  {model_name:32} {fmean(errors):.3f} +- {stdev(errors):.3f}"
-                f"  {1000 * fmean(seconds):8.2f} ms",
-                flush=True,
-            )
-    if records:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "ordinal.json").write_text(json.dumps(records, indent=1) + "\n")
-        (RESULTS / "ordinal.md").write_text(table(records))
-
-
-def table(records: list[dict[str, Any]]) -> str:
-    """Return the errors by model and data set, and the mean time of training, as Markdown."""
-    sets = list(dict.fromkeys(record["data"] for record in records))
-    lines = [
-        f"| | {' | '.join(name.upper() for name in sets)} | training, ms |",
-        f"|---|{'--:|' * (len(sets) + 1)}",
+def run(folder: Path | None) -> None:
+    """Measure all models on all data sets; print and write what comes out."""
+    sets = {}
+    for name, (X, y) in data_sets(folder).items():
+        print(name, X.shape, flush=True)
+        sets[name] = run_models(models(), X, y, judge)
+    figure = "mean_absolute_error"
+    pairs = [
+        (ours, theirs)
+        for theirs in ("mord LogisticAT", "LogisticRegression")
+        for ours in ("PRank", "PredtronOrdinal")
     ]
-    for model in dict.fromkeys(record["model"] for record in records):
-        mine = {record["data"]: record for record in records if record["model"] == model}
-        errors = (f"{mine[name]['mean_absolute_error']:.3f}" for name in sets)
-        milliseconds = 1000 * fmean(record["seconds"] for record in mine.values())
-        lines.append(f"| {model} | {' | '.join(errors)} | {milliseconds:.1f} |")
-    return "\n".join(lines) + "\n"
+    lines = quality_table(sets, {figure: "MAE"})
+    differences = difference_table(sets, pairs, figure, "MAE", larger_is_better=False)
+    write_results("ordinal", METHOD, sets, "\n".join([*lines, "", *differences, "", METHOD]))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ordinal", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--data", type=Path, help="folder of the data sets")
     run(parser.parse_args().data)

@@ -148,6 +148,7 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule] = RULES) -> None:
     ValueError: max_iter must be a positive integer or None, but is 'abc'.
     """
     defaults = inspect.signature(type(estimator)).parameters
+    rules = {**rules, **getattr(estimator, "RULES", {})}  # a class may allow more
     for name, value in estimator.get_params(deep=False).items():
         if name == "n_jobs":
             n_threads(value)

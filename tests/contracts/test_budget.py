@@ -40,7 +40,7 @@ def test_the_twin_does_the_same() -> None:
         X, y, _ = random_rows(rng, 60, 3, k)
         X *= 10.0 ** rng.integers(-3, 4)
         model = MulticlassPerceptron(
-            kernel="linear", classes=np.arange(k), budget=budget, **PLAIN
+            kernel="linear", fit_intercept=False, classes=np.arange(k), budget=budget, **PLAIN
         ).fit(X, y)
         run, mistakes = multiclass_with_budget(X, y, k, budget)
         assert model.n_updates_ == sum(mistakes)
@@ -55,8 +55,12 @@ def test_the_twin_does_the_same() -> None:
 
 def learners(budget: int) -> dict[str, Any]:
     return {
-        "multiclass": MulticlassPerceptron(kernel="linear", budget=budget, **PLAIN),
-        "multiclass-max": MulticlassPerceptron("max", kernel="linear", budget=budget, **PLAIN),
+        "multiclass": MulticlassPerceptron(
+            kernel="linear", fit_intercept=False, budget=budget, **PLAIN
+        ),
+        "multiclass-max": MulticlassPerceptron(
+            "max", kernel="linear", fit_intercept=False, budget=budget, **PLAIN
+        ),
         "predicted": PredtronClassifier(
             kernel="linear", budget=budget, mode="predicted", fit_intercept=False, **PLAIN
         ),
@@ -131,7 +135,7 @@ def test_an_adversary_that_always_finds_a_mistake() -> None:
     # Of orthogonal documents a budget of B forgets one before it comes again: mistakes for ever.
     B = 10
     X, y = np.tile(np.eye(B + 1), (30, 1)), np.tile(np.arange(B + 1) % 2, 30)
-    model = MulticlassPerceptron(kernel="linear", budget=B, **PLAIN)
+    model = MulticlassPerceptron(kernel="linear", fit_intercept=False, budget=B, **PLAIN)
     u = np.where(np.arange(B + 1) % 2 == 0, 1.0, -1.0)
     bound = model.bound(DualComparator(np.eye(B + 1), np.c_[u, -u]), X, y)
     assert bound.terms["loss"] == len(y) <= bound.value
@@ -144,7 +148,9 @@ def test_an_adversary_that_always_finds_a_mistake() -> None:
     pool, U = rng.normal(size=(40, 3)), np.eye(3)
     labels = (pool @ U.T).argmax(axis=1)
     log = rw.online.GuaranteeLog(DualComparator(np.eye(3), U))
-    model = MulticlassPerceptron(kernel="linear", classes=[0, 1, 2], budget=5, **PLAIN)
+    model = MulticlassPerceptron(
+        kernel="linear", fit_intercept=False, classes=[0, 1, 2], budget=5, **PLAIN
+    )
     row = 0
     for _ in range(200):
         log.partial_fit(model, pool[[row]], labels[[row]])
@@ -160,9 +166,13 @@ def test_pieces_files_and_kernels_give_the_same(tmp_path: Any) -> None:
     rng = np.random.default_rng(4)
     X, y, _ = random_rows(rng, 150, 3, 3)
     for kernel in ("rbf", "poly"):
-        model = MulticlassPerceptron(kernel=kernel, classes=[0, 1, 2], budget=12, **PLAIN)
+        model = MulticlassPerceptron(
+            kernel=kernel, fit_intercept=False, classes=[0, 1, 2], budget=12, **PLAIN
+        )
         whole = model.fit(X, y)
-        parts = MulticlassPerceptron(kernel=kernel, classes=[0, 1, 2], budget=12, **PLAIN)
+        parts = MulticlassPerceptron(
+            kernel=kernel, fit_intercept=False, classes=[0, 1, 2], budget=12, **PLAIN
+        )
         for rows in np.array_split(np.arange(150), 7):
             parts.partial_fit(X[rows], y[rows])
             rw.save(parts, tmp_path / "model.rw")
@@ -171,8 +181,12 @@ def test_pieces_files_and_kernels_give_the_same(tmp_path: Any) -> None:
         np.testing.assert_array_equal(parts.forgotten_, whole.forgotten_)
         np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
     gram = X @ X.T
-    plain = MulticlassPerceptron(kernel="linear", budget=12, **{**PLAIN, "n_epochs": 3})
-    known = MulticlassPerceptron(kernel="precomputed", budget=12, **{**PLAIN, "n_epochs": 3})
+    plain = MulticlassPerceptron(
+        kernel="linear", fit_intercept=False, budget=12, **{**PLAIN, "n_epochs": 3}
+    )
+    known = MulticlassPerceptron(
+        kernel="precomputed", fit_intercept=False, budget=12, **{**PLAIN, "n_epochs": 3}
+    )
     plain.fit(X, y)
     known.set_params(standardize=None).fit(gram, y)
     np.testing.assert_allclose(known.dual_coef_, plain.dual_coef_, atol=1e-9)
@@ -201,7 +215,7 @@ def test_what_has_no_theorem_is_refused() -> None:
         (MulticlassPerceptron(budget=5), "budget needs a kernel"),
         (
             MulticlassPerceptron(kernel="rbf", budget=cast(Any, 2.5)),
-            "budget must be None or a positive int",
+            "budget must be a positive integer or None",
         ),
         (MulticlassPerceptron(kernel="rbf", budget=5, variant="voted"), "needs variant='last'"),
         (Predtron(Multiclass(3), "augmented", kernel="rbf", budget=5), "also moves weights"),

@@ -48,7 +48,7 @@ LEARNERS: dict[str, tuple[Any, int, int]] = {
     "classifier": (PredtronClassifier(fit_intercept=False), 3, 0),
     "augmented": (PredtronClassifier(mode="augmented", fit_intercept=False, eta=0.01), 3, 0),
     "reject": (PredtronClassifier(reject=0.3, fit_intercept=False, eta=0.01), 3, 0),
-    "ordinal": (PredtronOrdinal(fit_intercept=False), 3, 0),
+    "ordinal": (PredtronOrdinal("loss_driven", fit_intercept=False), 3, 0),
     "sets": (PredtronMultilabel(fit_intercept=False), 2, 0),
     "label-ranker": (PredtronLabelRanker(fit_intercept=False), 2, 0),
     "ranker": (PredtronRanker(), 1, 0),

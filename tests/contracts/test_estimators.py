@@ -71,12 +71,16 @@ ONLINE: dict[str, Any] = {  # what else holds for them is in test_online.py
     "widrow-hoff-kernel": WidrowHoff(kernel="rbf"),
     "multiclass-perceptron": MulticlassPerceptron(variant="averaged"),
     "multiclass-perceptron-kernel": MulticlassPerceptron("max", kernel="rbf"),
+    "multiclass-perceptron-voted": MulticlassPerceptron(variant="voted", n_epochs=3),
+    "multiclass-perceptron-budget": MulticlassPerceptron(kernel="rbf", budget=30),
+    "slam-perceptron-kernel-voted": SLAMPerceptron(kernel="rbf", variant="voted"),
 }
 PREDTRON: dict[str, Any] = {  # and in test_predtron.py
     "predtron-classifier": PredtronClassifier(),
     "predtron-classifier-augmented": PredtronClassifier(mode="augmented", radius=10.0),
     "predtron-classifier-kernel": PredtronClassifier(kernel="rbf", variant="averaged"),
     "predtron-classifier-l1": PredtronClassifier(norm="l1", variant="averaged", n_epochs=3),
+    "predtron-classifier-voted": PredtronClassifier(variant="voted", n_epochs=3),
     "predtron-ordinal": PredtronOrdinal(),
     "predtron-multilabel": PredtronMultilabel(),
     "predtron-multilabel-trace": PredtronMultilabel("subset", norm="trace", variant="voted"),

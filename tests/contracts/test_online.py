@@ -35,6 +35,8 @@ RANKERS: dict[str, Any] = {
     "slam-paper": SLAMPerceptron(update="paper", radius=10.0, max_docs=50, v_max=100.0),
     "slam-printed": SLAMPerceptron("map-uniform", "printed"),
     "slam-rbf": SLAMPerceptron(kernel="rbf", variant="averaged"),
+    "slam-rbf-voted": SLAMPerceptron(kernel="rbf", variant="voted"),
+    "slam-rbf-budget": SLAMPerceptron(kernel="rbf", variant="last", budget=60),
     "online-xendcg": OnlineRanker("xendcg", 0.1, schedule="sqrt"),
     "online-listnet": OnlineRanker(ListNet(), 0.1, variant="averaged", n_epochs=2),
     "online-domination": OnlineRanker("domination", schedule="inverse", variant="voted"),
@@ -52,6 +54,9 @@ LABELERS: dict[str, Any] = {
     "multiclass": MulticlassPerceptron(),
     "multiclass-max": MulticlassPerceptron("max", variant="averaged"),
     "multiclass-rbf": MulticlassPerceptron(kernel="rbf", variant="averaged"),
+    "multiclass-voted": MulticlassPerceptron(variant="voted"),
+    "multiclass-rbf-voted": MulticlassPerceptron(kernel="rbf", variant="voted"),
+    "multiclass-rbf-budget": MulticlassPerceptron(kernel="rbf", variant="last", budget=20),
 }
 LEARNERS = RANKERS | LABELERS
 for learner in LEARNERS.values():
@@ -474,7 +479,7 @@ def test_steps_that_are_too_long() -> None:
         ({"radius": -1}, "radius must be a positive number"),
         ({"kernel": "cosine"}, "kernel must be None, one of linear, poly, rbf, precomputed"),
         ({"budget": 10}, "budget needs a kernel: weights do not grow"),
-        ({"kernel": "rbf", "budget": 0}, "budget must be None or a positive integer, but is 0"),
+        ({"kernel": "rbf", "budget": 0}, "budget must be a positive integer or None, but is 0"),
         ({"kernel": "rbf", "budget": 9, "update": "paper"}, "its theorem is about update='mis"),
         ({"kernel": "rbf", "budget": 9, "variant": "averaged"}, "budget needs variant='last'"),
         ({"n_epochs": 0}, "n_epochs must be a positive integer, but is 0"),

@@ -64,15 +64,12 @@ def test_costs_scale_the_updates() -> None:
 
 def test_steps_are_those_of_the_theorem() -> None:
     X = np.array([[3.0, 4.0], [1.0, 0.0]])
-    assert PredtronOrdinal("augmented", fit_intercept=False, standardize=False).fit(
-        X, [0, 1]
-    ).eta_ == 1 / (4 * 25)
-    assert PredtronOrdinal("augmented", standardize=False).fit(X, [0, 1]).eta_ == pytest.approx(
-        1 / (4 * 26)
-    )
-    model = PredtronClassifier(mode="augmented", norm="l1", standardize=False).fit(X, [0, 1])
+    assert PredtronOrdinal.paper().fit(X, [0, 1]).eta_ == 1 / (4 * 25)
+    model = PredtronOrdinal.paper(fit_intercept=True).fit(X, [0, 1])
+    assert model.eta_ == pytest.approx(1 / (4 * 26))
+    model = PredtronClassifier.paper(norm="l1", fit_intercept=True).fit(X, [0, 1])
     assert model.eta_ == pytest.approx(1 / (4 * 3 * 16))  # q = 2: three weights, largest entry 4
-    ranker = PredtronRanker(mode="augmented", standardize=False).fit(np.diag([2.0, 1.0]), [1, 0])
+    ranker = PredtronRanker.paper().fit(np.diag([2.0, 1.0]), [1, 0])
     smallest = 1 - 1 / np.log2(3)
     assert ranker.eta_ == pytest.approx(smallest / (4 * 4))
     given = PredtronRanker(mode="augmented", radius=2.0, smallest_loss=0.1, standardize=False)
@@ -126,7 +123,11 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         (PredtronOrdinal(mode="auto"), [0, 1, 1], "mode must be one of augmented, predicted"),
         (PredtronOrdinal(norm=BAD), [0, 1, 1], "norm must be one of l2, l1, group, trace"),
         (PredtronOrdinal(variant=BAD), [0, 1, 1], "variant must be one of last"),
-        (PredtronOrdinal(eta=0.0), [0, 1, 1], "eta must be a positive number or None, but is 0.0"),
+        (
+            PredtronOrdinal(eta=0.0),
+            [0, 1, 1],
+            "eta must be a positive number, 'auto' or 'theory' or None, but is 0.0",
+        ),
         (PredtronOrdinal(radius=np.inf), [0, 1, 1], "radius must be a positive number"),
         (PredtronOrdinal(kernel="rbf", norm="l1"), [0, 1, 1], "a kernel needs norm='l2'"),
         (
@@ -222,7 +223,7 @@ def test_a_problem_says_what_it_lacks() -> None:
         with pytest.raises(
             NotImplementedError, match=rf"{name} has no loss_range\(y\).* Pass eta\."
         ):
-            Predtron(problem, "augmented", standardize=False).fit(X2, [1, 0, 0])
+            Predtron.paper(problem=problem).fit(X2, [1, 0, 0])
         with pytest.raises(NotImplementedError, match=rf"{name} has no augmented\(scores, y\)"):
             Predtron(problem, "augmented", eta=1.0, standardize=False).fit(X2, [1, 0, 0])
     with pytest.raises(ValueError, match="a label for each of 3 examples, not 2"):
@@ -268,7 +269,7 @@ def cut(name: str) -> Any:
         (cut("coef_"), "coef_ must be an array of float64"),
         (cut("classes_"), "classes_ must be two or more classes"),
         (cut("coef_sum_"), "coef_sum_ must be an array of float64"),
-        (lambda h, _: h["fitted"].update(eta_=-1.0), "eta_ must be a positive number"),
+        (lambda h, _: h["fitted"].update(eta_=-1.0), "eta(_)? must be a positive number"),
         (lambda h, _: h["fitted"].update(since_=99), "since_ must be one of the rounds"),
         (
             lambda h, _: h["params"].update(norm="l9"),

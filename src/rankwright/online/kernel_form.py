@@ -330,6 +330,8 @@ class KernelForm(KernelParameters, Settings, Standardized):
         born = getattr(self, "born_", None)
         if not isinstance(born, np.ndarray) or born.dtype != np.int64 or born.shape != (n,):
             raise DataError("born_ must be a round for each of the support.")
+        if n and ((np.diff(born) < 0).any() or not 1 <= born[0] <= born[-1] <= self.n_rounds_):
+            raise DataError("born_ must be rounds so far, in their order.")
         name, width = self._extra()
         if name:
             check_fitted_array(self, name, (n, width))

@@ -82,9 +82,13 @@ mode : {{"augmented", "predicted", "loss_driven"}}, default "{}"
 norm : {{"l2", "l1", "group", "trace"}}, default "l2"
     The norm of margins, see :class:`~rankwright.predtron.Predtron`.""",
     "rows": """\
-eta, radius : float, optional
-    Step, and largest length of a row (with a 1 for the intercept), for ``"augmented"``; ``fit``
-    measures what is None, ``partial_fit`` needs one of them.
+eta : float, "auto" or "theory", optional
+    Step of ``"augmented"``. ``"auto"``, the default of ``fit``, mends the smallest mistake on
+    an average row (:mod:`rankwright.predtron.steps`); ``"theory"``, that of ``partial_fit``, is
+    :math:`c_L/(4 R^2)` as in Theorem 1, which is much smaller.
+radius : float, optional
+    R, the largest length of a row (with a 1 for the intercept), for ``"theory"``; ``fit`` measures
+    it, ``partial_fit`` needs it or a number for ``eta``.
 fit_intercept : bool, default True
     Add a feature that is always 1.
 @kernel rows

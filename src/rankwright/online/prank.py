@@ -155,14 +155,14 @@ class PRank(OrdinalLearner):
 
     def _begin(self, data: OrdinalData, whole: bool) -> None:
         k = len(self.classes_)
-        if self._measures_step():
-            self._freeze_step(self._mean_square(data.X))
         # Equal at the start, they move by whole numbers and stay in order (Lemma 1); gaps that are
         # no integers would let them cross (R4). Hence they are kept in steps.
         self.thresholds_ = np.zeros(k - 1)
         if self._keeps_support:
             self._begin_support(data.X, whole)
             self.taus_ = np.empty((0, k - 1))
+        if self._measures_step():
+            self._freeze_step(self._mean_square(data.X))
         if self.kernel is None:
             self._begin_weights(data.X.shape[1] + k - 1)
 

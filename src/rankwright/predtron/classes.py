@@ -11,14 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, Matrix
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools, for_one, median, plurality
 from rankwright.predtron.learner import PredtronLearner
-from rankwright.predtron.rounds import MODES, PredtronData
+from rankwright.predtron.rounds import MODES, PredtronData, check_mode
 from rankwright.predtron.voting import predicted_codes
 from rankwright.problems.classes import Binary, Multiclass, Ordinal
 from rankwright.problems.native import Native
@@ -40,27 +40,29 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
 
         Of votes, their shares: of each class, or of the second class less that of the first.
         """
+        matrix = check_features(self, X)
         n_scores = self._n_fitted_scores()
         if self._votes:
-            shares = self._votes_on(X) / max(self.n_rounds_, 1)
+            shares = self._votes_on(matrix) / max(self.n_rounds_, 1)
             return shares[:, 1] - shares[:, 0] if n_scores == 1 else shares[:, :n_scores]
-        scores = self._decision(X)
+        scores = self._scores_of(matrix)
         return scores[:, 0] if n_scores == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return classes."""
+        matrix = check_features(self, X)
         if self._votes:
-            return self._named(self._elected(self._votes_on(X)))
-        return self._named(predicted_codes(self._problem(), self._decision(X), 1)[:, 0])
+            return self._named(self._elected(self._votes_on(matrix)))
+        return self._named(predicted_codes(self._problem(), self._scores_of(matrix), 1)[:, 0])
 
-    def _votes_on(self, X: Any) -> Floats:
+    def _votes_on(self, X: Matrix) -> Floats:
         """Return the votes of each class, and of the option to reject behind them."""
         problem, n = self._problem(), self._n_options()
 
         def ballots(scores: Floats, _: slice) -> Bools:
             return for_one(predicted_codes(problem, scores, 1)[..., 0], n)
 
-        return self._count_votes(check_features(self, X), ballots, n)
+        return self._count_votes(X, ballots, n)
 
     def _n_options(self) -> int:
         return len(self.classes_)
@@ -242,9 +244,11 @@ class PredtronOrdinal(PredtronOfClasses):
 
     Parameters
     ----------
-    mode : {"augmented", "predicted", "loss_driven"}, default "loss_driven"
+    mode : {"augmented", "predicted", "loss_driven"}, optional
         The update, see :class:`~rankwright.predtron.Predtron`. ``"predicted"`` takes no notice of
-        distances.
+        distances. By default a learner that begins with ``fit`` is augmented, which is the best of
+        them, and one that begins with ``partial_fit``, or has a budget, is driven by its losses,
+        for which it needs no step.
     @norm
     @voting median
     @rows
@@ -263,10 +267,29 @@ class PredtronOrdinal(PredtronOfClasses):
     [1, 1, 2, 2, 3, 3]
     """
 
-    mode: str = "loss_driven"
+    LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {"mode": ("augmented", "loss_driven")}
+    mode: str | None = None
     norm: NormName = "l2"
     _: KW_ONLY
     fit_intercept: bool = True
+
+    def _mode(self) -> str:
+        # Before it is settled: what it would be in `fit`.
+        return self.mode or str(vars(self).get("mode_", self._mode_of_fit()))
+
+    def _mode_of_fit(self) -> str:
+        return "augmented" if self.budget is None else "loss_driven"
+
+    def settle(self, whole: bool) -> None:
+        """Decide what was left open: with a budget, updates are driven by losses."""
+        super().settle(whole)
+        if self.mode is None and whole:
+            self.mode_ = self._mode_of_fit()
+
+    def check_params(self) -> None:
+        """Raise for parameters that cannot be."""
+        check_mode(self.mode or MODES[0])
+        super().check_params()
 
     def _elected(self, votes: Floats) -> Ints:
         return median(votes)

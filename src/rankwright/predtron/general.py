@@ -53,8 +53,10 @@ class Predtron(PredtronLearner):
         Frobenius' norm, the sum of absolute weights, the sum of the lengths of the columns of W
         (one for each feature), the sum of its singular values.
     @variant
-    eta : float, optional
-        :math:`\eta`; by default what ``mode`` says.
+    eta : float, "auto" or "theory", optional
+        Step of ``"augmented"``. ``"auto"``, the default of ``fit``, mends the smallest mistake on
+        an average input (:mod:`rankwright.predtron.steps`); ``"theory"``, that of
+        ``partial_fit``, is :math:`c_L/(4R^2)`, which is much smaller.
     radius : float, optional
         :math:`R` of ``"augmented"``; ``fit`` measures it, ``partial_fit`` needs it or ``eta``.
     smallest_loss : float, optional

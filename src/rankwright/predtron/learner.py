@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import check_fitted_array, finite_scores
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features
@@ -20,17 +19,15 @@ from rankwright.online.means import Names, Variant, WeightForm, check_variant
 from rankwright.online.parameters import parametrized
 from rankwright.online.standardize import bias_in_scale
 from rankwright.online.votes import History
-from rankwright.predtron.guarantees import PredtronGuarantees
-from rankwright.predtron.rounds import MODES, PredtronData, loss_range, round_of
+from rankwright.predtron.rounds import PredtronData, check_mode, round_of
+from rankwright.predtron.steps import PredtronSteps
 from rankwright.predtron.voting import linked_history
 from rankwright.problems.native import Native
-from rankwright.problems.problem import Problem, method_of
+from rankwright.problems.problem import Problem
 from rankwright.scaling import Kind
 from rankwright.theory.links import (
     NORMS,
     NormName,
-    link_constant,
-    link_size,
 )
 
 
@@ -39,11 +36,9 @@ class PredtronParameters:
     """What all Predtron learners have."""
 
     variant: Variant | None = None
-    eta: float | None = None
-    radius: float | None = None
 
 
-class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, OnlineLearner):
+class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearner):
     r"""Base of the Predtron learners.
 
     .. math::
@@ -58,9 +53,8 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
 
     _names: ClassVar[Names] = Names("weights_", "coef_sum_")
     PAPER: ClassVar[dict[str, Any]] = {"mode": "augmented", "fit_intercept": False}
-    mode: str = "predicted"
+    mode: str | None = "predicted"
     norm: NormName = "l2"
-    smallest_loss: float | None = None
     fit_intercept: bool = False
     coef_: Floats
     intercept_: Floats
@@ -69,7 +63,7 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
         raise NotImplementedError
 
     def _mode(self) -> str:
-        return self.mode
+        return str(self.mode)
 
     def _n_scores(self, data: PredtronData) -> int:
         """Return the weights that a feature has."""
@@ -90,8 +84,7 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""
         super().check_params()
-        if self._mode() not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, but is {self.mode!r}.")
+        check_mode(self._mode())
         if self.norm not in NORMS:
             raise ValueError(f"norm must be one of {', '.join(NORMS)}, but is {self.norm!r}.")
         check_variant(self.variant)
@@ -117,42 +110,6 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
         if self.kernel is None:
             self._begin_weights((data.X.shape[1] + self.fit_intercept, d))
         self.eta_ = self._step(data, whole, d)
-
-    def _step(self, data: PredtronData, whole: bool, d: int) -> float:
-        if self.eta is not None:
-            return float(self.eta)
-        # Predictions do not depend on the scale of the weights: without comparisons of scores and
-        # losses any step will do. With them, Theorem 1 fails for eta = 1 (P2).
-        if self._mode() != "augmented":
-            return 1.0
-        smallest, radius = self.smallest_loss, self.radius
-        if smallest is None:
-            smallest = self._smallest_loss(data, whole)
-        if radius is None:
-            if not whole:
-                raise ValueError(
-                    "mode='augmented' needs radius or eta before partial_fit: its step depends on "
-                    "the largest input, which may be still to come."
-                )
-            radius = self._radius(data)
-        n = link_size(self.norm, data.X.shape[1] + self.fit_intercept, d)
-        # Theorem 1's c_L / (4 R^2); another norm adds its constant (Corollary 6). Where all inputs
-        # are 0 no score ever moves, and any step will do.
-        step = smallest / max(4 * link_constant(self.norm, n) * radius**2, 1e-300)
-        return step if math.isfinite(step) and step > 0 else 1.0
-
-    def _smallest_loss(self, data: PredtronData, whole: bool) -> float:
-        problem = self._problem()
-        try:
-            return float(method_of(problem, "loss_range")()[0])
-        except ValueError:  # it depends on the labels
-            if not whole:
-                raise ValueError(
-                    "mode='augmented' needs smallest_loss or eta before partial_fit: its step "
-                    "depends on the labels to come."
-                ) from None
-        labels = map(data.label_of, range(data.n_rounds))
-        return min((loss_range(problem, label)[0] for label in labels), default=math.inf)
 
     def _kernel(self) -> Kernel:
         kernel = super()._kernel()
@@ -285,10 +242,12 @@ class PredtronLearner(PredtronParameters, PredtronGuarantees, WeightForm, Online
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""
-        matrix = check_features(self, X)
+        return self._scores_of(check_features(self, X))
+
+    def _scores_of(self, X: Matrix) -> Floats:
         if self.kernel is not None:
-            return self._kernel_scores(matrix)
-        scores = matrix @ np.atleast_2d(self.coef_).T
+            return self._kernel_scores(X)
+        scores = X @ np.atleast_2d(self.coef_).T
         return finite_scores(scores + self.intercept_ if self.fit_intercept else scores)
 
     # ---- files ----

@@ -72,7 +72,7 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
 
         Of votes, the share of those for a label less that of those against it.
         """
-        scores = self._majority(X) if self._votes else self._decision(X)
+        scores = self._scores_or_majority(X)
         return scores[:, 0] if self._is_vector else scores
 
     @property
@@ -83,21 +83,23 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return which labels each row has, 1 or 0; for a vector y, its values."""
         # By votes too a label is there if its number is positive: a tie is none.
-        scores = self._majority(X) if self._votes else self._decision(X)
+        scores = self._scores_or_majority(X)
         codes = predicted_codes(self._problem(), scores, self.n_labels_)
         if not self._is_vector:
             return codes.astype(np.int64)
         named: NDArray[Any] = self.classes_[codes[:, 0]]
         return named
 
-    def _majority(self, X: Any) -> Floats:
-        """Return the share of the votes for each label less that of those against it."""
+    def _scores_or_majority(self, X: Any) -> Floats:
+        matrix = check_features(self, X)
+        if not self._votes:
+            return self._scores_of(matrix)
         problem, n = self._problem(), self.n_labels_
 
         def ballots(scores: Floats, _: slice) -> Bools:
             return np.asarray(predicted_codes(problem, scores, n) > 0)
 
-        votes = self._count_votes(check_features(self, X), ballots, n)
+        votes = self._count_votes(matrix, ballots, n)
         return np.asarray((2 * votes - self.n_rounds_) / max(self.n_rounds_, 1))
 
     def score(

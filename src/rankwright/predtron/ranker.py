@@ -46,10 +46,14 @@ class PredtronRanker(RankerByRounds, PredtronOfRankings):
         The norm of margins; with one weight for each feature ``"group"`` is ``"l1"``, and
         ``"trace"`` is ``"l2"``.
     @variant
-    eta, radius, smallest_loss : float, optional
-        Step, largest operator norm of a query's matrix (largest column with ``"l1"``), and smallest
-        loss above 0, for ``"augmented"``; ``fit`` measures what is None, ``partial_fit`` needs
-        ``eta`` or the other two.
+    eta : float, "auto" or "theory", optional
+        Step of ``"augmented"``. ``"auto"``, the default of ``fit``, mends the smallest mistake
+        on an average document (:mod:`rankwright.predtron.steps`); ``"theory"``, that of
+        ``partial_fit``, is :math:`c_L/(4 R^2)` as in Theorem 1, which is much smaller.
+    radius, smallest_loss : float, optional
+        Largest operator norm of a query's matrix (largest column with ``"l1"``), and smallest loss
+        above 0, for ``"theory"``; ``fit`` measures what is None, ``partial_fit`` needs both, or a
+        number for ``eta``.
     @kernel documents
     @rounds queries
 

@@ -20,6 +20,12 @@ MODES = ("augmented", "predicted", "loss_driven")
 RoundOf: TypeAlias = Callable[[Floats, Any, Floats, Floats], tuple[float, float]]
 
 
+def check_mode(mode: str) -> None:
+    """Raise unless there is such an update."""
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, but is {mode!r}.")
+
+
 @dataclass(frozen=True)
 class PredtronData:
     """Examples: rows, or queries of rows.

@@ -155,7 +155,9 @@ def predtron_bound(
     with a mistake, is the surrogate :math:`\phi`, the hinge
     :math:`\xi_t = \max(0, 1 - \langle \mathrm{rep}(\sigma_y) - \mathrm{rep}(\sigma_t), U x_t
     \rangle)`, and :math:`L_t \xi_t`. The first needs :math:`\eta = c_L/(4R^2)`; another step below
-    twice that gives :math:`(\sum_t \ell_t(U) + \|U\|^2/(2\eta)) / (1 - 2\eta R^2/c_L)`.
+    twice that gives :math:`(\sum_t \ell_t(U) + \|U\|^2/(2\eta)) / (1 - 2\eta R^2/c_L)`, and any
+    step (P2) that of M mistakes, with :math:`M c_L - \sum_t \ell_t(U) \le \|U\| \sqrt{M A}` for
+    :math:`A = 4R^2 + 2(C_L - c_L)/\eta`, each costs at most :math:`C_L`.
 
     Parameters
     ----------
@@ -185,6 +187,14 @@ def predtron_bound(
         room = 1 - 2 * eta * size * factor
         formula = "(l(U) + |U|^2/(2 eta)) / (1 - 2 eta link R^2/c_L)"
         value = (comparator_loss + u_norm**2 / (2 * eta)) / room if room > 0 else math.inf
+        # P2, against any U: a mistake moves <W, U> by c_L - l_t(U) at least, since the augmented
+        # argmax has a loss, and |W|^2 by 2 eta (C_L - c_L) + 4 eta^2 R^2 at most.
+        A = 4 * size + 2 * (largest_loss - smallest_loss) / eta
+        b = u_norm * math.sqrt(max(A, 0.0))
+        root = (b + math.sqrt(b**2 + 4 * smallest_loss * comparator_loss)) / (2 * smallest_loss)
+        if largest_loss * root**2 < value:
+            formula = "C_L M, M c_L - l(U) = |U| sqrt(M A), A = 4 link R^2 + 2 (C_L - c_L)/eta"
+            value = largest_loss * root**2
     quantity = "mistakes" if mode == "predicted" else "sum of losses"
     return Guarantee(f"Predtron, {mode}", quantity, formula, value, terms)
 
