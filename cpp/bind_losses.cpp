@@ -53,6 +53,20 @@ std::span<const std::int64_t> check_indptr(const In<std::int64_t>& indptr, std::
     return offsets;
 }
 
+LayerMargins check_margins(const Layers& layers, double constant, const InMatrix<double>& between,
+                           const In<std::int64_t>& level) {
+    LayerMargins pairs;
+    pairs.constant = constant;
+    if (between.size() == 0) return pairs;
+    const std::size_t n = between.shape(0);
+    require(between.shape(1) == n, "between must be square");
+    require(level.size() == layers.labels.size(), "level must have a value for each layer");
+    for (const auto l : view(level)) {
+        require(l >= 0 && static_cast<std::size_t>(l) < n, "level out of range");
+    }
+    return {0, {between.data(), n * n}, n, view(level)};
+}
+
 // Gradients and hessians by row; `make_terms()` returns a function of (query, grad, hess) for
 // queries that have documents.
 template <class MakeTerms>
@@ -114,27 +128,20 @@ void bind_losses(nb::module_& m) {
         .def(
             "domination",
             [](const Layers& layers, In<double> margins, double constant, InMatrix<double> between,
-               In<std::int64_t> level, In<double> weights, int n_threads) {
-                require(margins.size() == layers.rows.size(),
-                        "margins must have a value for each row");
-                LayerMargins pairs;
-                pairs.constant = constant;
-                if (between.size() > 0) {
-                    const std::size_t n = between.shape(0);
-                    require(between.shape(1) == n, "between must be square");
-                    require(level.size() == layers.labels.size(),
-                            "level must have a value for each layer");
-                    for (const auto l : view(level)) {
-                        require(l >= 0 && static_cast<std::size_t>(l) < n, "level out of range");
-                    }
-                    pairs = {0, {between.data(), n * n}, n, view(level)};
-                }
+               In<std::int64_t> level, In<double> weights, int n_threads, Out<double> hess) {
+                const std::size_t n_rows = layers.rows.size();
+                require(margins.size() == n_rows, "margins must have a value for each row");
+                require(hess.size() == 0 || hess.size() == n_rows,
+                        "hess must have a value for each row, or none");
+                const LayerMargins pairs = check_margins(layers, constant, between, level);
                 return evaluate_weighted(layers, weights, n_threads, [&](auto a, double* grad) {
-                    return DominationLoss(layers, view(margins), pairs, a, grad);
+                    DominationLoss loss(layers, view(margins), pairs, a, grad);
+                    if (hess.size() > 0) loss.write_curvatures(hess.data());
+                    return loss;
                 });
             },
             "margins"_a.noconvert(), "constant"_a, "between"_a.noconvert(), "level"_a.noconvert(),
-            "weights"_a.noconvert(), "n_threads"_a)
+            "weights"_a.noconvert(), "n_threads"_a, "hess"_a.noconvert())
         .def(
             "rank_hinge",
             [](const Layers& layers, In<double> scores, In<double> weights, int n_threads) {

@@ -4,6 +4,8 @@
 //
 // With pi_i = a_i sigma(log Z_k - m_i) and P_k its sum over layer k, the gradient is
 //     dL/dm_d = e^{m_d} sum_{k > l(d)} e^{Delta(k, l(d))} P_k / Z_k  -  pi_d.
+// With a plus in the place of the minus it is a curvature for trees: every softmax and sigma in the
+// sums has a second derivative of at most its value, p(1 - p) <= p.
 // A constant Delta is left out of log Z_k below and added where it is used; in P_k / Z_k it
 // cancels. Sums are kept as logarithms per layer; e^{m_d} / Z_k <= 1 wherever it is used, so
 // nothing overflows. Without margins between pairs of layers, both sums over layers are running
@@ -56,6 +58,7 @@ class DominationLoss {
     LayerMargins between_;
     Weights weights_;  // a, by row
     double* grad_;
+    double* hess_;                                  // or null
     std::vector<double> log_sum_, log_z_, pushes_;  // by layer of the query
 
     double log_sum_of(std::span<const std::int64_t> rows) const {
@@ -70,6 +73,8 @@ class DominationLoss {
                    Weights weights, double* grad)
         : layers_(layers), margins_(margins), between_(between), weights_(weights), grad_(grad) {}
 
+    void write_curvatures(double* hess) { hess_ = hess; }
+
     double operator()(std::size_t q) {
         const auto first = layers_.first_layer[q], last = layers_.first_layer[q + 1];
         const auto n_layers = static_cast<std::size_t>(last - first);
@@ -81,7 +86,10 @@ class DominationLoss {
             const auto rows = layers_.rows_of(first + k);
             log_sum_[k] = log_sum_of(rows);
             if (k == 0) {
-                for (const auto row : rows) grad_[row] = 0;
+                for (const auto row : rows) {
+                    grad_[row] = 0;
+                    if (hess_) hess_[row] = 0;
+                }
                 continue;
             }
             if (between_.by_pair()) {
@@ -96,6 +104,7 @@ class DominationLoss {
                 const double slope = weights_[row] * term.slope;
                 value += weights_[row] * term.value;
                 grad_[row] = -slope;
+                if (hess_) hess_[row] = slope;
                 pushes_[k] += slope;
             }
         }
@@ -118,8 +127,11 @@ class DominationLoss {
                 log_a = log_add(log_a, std::log(pushes_[l + 1]) - log_z_[l + 1]);
             }
             if (log_a == kLogZero) continue;
-            for (const auto row : layers_.rows_of(first + l))
-                grad_[row] += std::exp(margins_[row] + log_a);
+            for (const auto row : layers_.rows_of(first + l)) {
+                const double push = std::exp(margins_[row] + log_a);
+                grad_[row] += push;
+                if (hess_) hess_[row] += push;
+            }
         }
     }
 };

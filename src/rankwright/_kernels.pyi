@@ -552,6 +552,7 @@ class Layers:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         n_threads: int,
+        hess: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],

@@ -182,6 +182,8 @@ def second_order_twin(loss: Any, scores: Floats, y: Floats, groups: Groups, draw
     def one(q: slice) -> Terms:
         if isinstance(loss, LambdaRank):
             return reference.lambdarank(scores[q], y[q], loss.sigma, loss.k, loss.norm)
+        if isinstance(loss, SmoothSLAM):
+            return reference.smooth_slam_terms(scores[q], *grades_and_weights(loss, y[q]))
         mode: Any = getattr(loss, "newton", "plain")
         eps = getattr(loss, "eps", 0.0)
         phi = target(loss, y[q], gamma[q])

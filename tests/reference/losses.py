@@ -226,19 +226,28 @@ def domination(
 @_in_decimals
 def smooth_slam(scores: Values, y: Values, v: Values) -> Evaluation:
     """``(1/log 2) sum_i v_i log(1 + sum_{j : y_j < y_i} e^{s_j - s_i})`` and its gradient."""
-    s, a, m = _decimals(scores), _decimals(v), len(y)
-    two = Decimal(2).ln()
-    grad = [Decimal(0)] * m
+    s, a, two = _decimals(scores), _decimals(v), Decimal(2).ln()
     value = Decimal(0)
+    for i in range(len(y)):
+        odds = [(s[j] - s[i]).exp() for j in range(len(y)) if y[j] < y[i]]
+        value += a[i] * (1 + sum(odds, Decimal(0))).ln() / two
+    return float(value), smooth_slam_terms(scores, y, v)[0]
+
+
+@_in_decimals
+def smooth_slam_terms(scores: Values, y: Values, v: Values) -> Terms:
+    """Return its gradient, pushes down less pushes up, and the sum of both for trees."""
+    s, a, m = _decimals(scores), _decimals(v), len(y)
+    down, up = [Decimal(0)] * m, [Decimal(0)] * m
     for i in range(m):
         odds = {j: (s[j] - s[i]).exp() for j in range(m) if y[j] < y[i]}
         total = 1 + sum(odds.values(), Decimal(0))
-        value += a[i] * total.ln() / two
         for j, odd in odds.items():
-            push = a[i] * odd / total / two
-            grad[j] += push
-            grad[i] -= push
-    return float(value), _floats(grad)
+            push = a[i] * odd / total / Decimal(2).ln()
+            down[j] += push
+            up[i] += push
+    pairs_of = list(zip(down, up, strict=True))
+    return _floats([d - u for d, u in pairs_of]), _floats([d + u for d, u in pairs_of])
 
 
 # --- cross entropy -----------------------------------------------------------------------------

@@ -161,11 +161,11 @@ class LinearModel(Ranker):
         if not self._grouped(data).groups.has_preferences(data.y):
             self.warn_if_it_ranks_nothing(_NO_PREFERENCES)
             return self
-        advice = _NO_SLAM if isinstance(objective.loss, SLAM) else _ANOTHER_LOSS
-        self.warn_if_it_ranks_nothing(f"{_WHY_ZERO} {advice}")
+        is_slam = isinstance(objective.loss, SLAM)
+        self.warn_if_it_ranks_nothing(f"{_WHY_ZERO} {_NO_SLAM if is_slam else _ANOTHER_LOSS}")
         decrease = solution.objective[0] - solution.objective[-1]
-        if self.coef_.any() and decrease <= solution.gap < math.inf:
-            text = _NEAR_ZERO.format(decrease, solution.gap, advice)
+        if is_slam and self.coef_.any() and decrease <= solution.gap < math.inf:
+            text = _NEAR_ZERO.format(decrease, solution.gap, _NO_SLAM)
             warnings.warn(text, DataWarning, stacklevel=3)  # the line that called fit()
         return self
 

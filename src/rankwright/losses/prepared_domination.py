@@ -70,6 +70,17 @@ class PreparedDomination:
 
     def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the value of each query and the gradient."""
+        return self._evaluate(scores, np.empty(0))
+
+    def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
+        """Return the gradient, and as curvature the sum of all pushes on a document and its own.
+
+        A push p has a second derivative of p (1 - p), which is no more; nothing is drawn.
+        """
+        hess = np.empty(len(scores))
+        return self._evaluate(scores, hess)[1], hess
+
+    def _evaluate(self, scores: Floats, hess: Floats) -> tuple[Floats, Floats]:
         between = self.between
         return self.layers.domination(
             self.margins(scores),
@@ -78,6 +89,7 @@ class PreparedDomination:
             between.level,
             self.weights,
             self.threads,
+            hess,
         )
 
     @property

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
+from rankwright.losses.directions import WithTerms
 from rankwright.losses.loss import Loss
 from rankwright.losses.metric_weights import MetricWeights, Sharing
 from rankwright.losses.prepared_domination import PreparedDomination
@@ -16,7 +17,7 @@ from rankwright.threads import n_threads
 
 
 @dataclass(frozen=True)
-class SmoothSLAM(MetricWeights, Loss):
+class SmoothSLAM(MetricWeights, WithTerms, Loss):
     r"""Smooth surrogate of a listwise metric.
 
     .. math::
@@ -74,3 +75,14 @@ class SmoothSLAM(MetricWeights, Loss):
         # Hessian, conjugate and coordinate descent serve as they are.
         grades = self.grades(y)
         return PreparedDomination(grades, grades, groups, None, n_threads(n_jobs), v)
+
+    def prepare_terms(
+        self,
+        y: Floats,
+        groups: Groups,
+        *,
+        n_jobs: int | None = None,
+        weights: Floats | None = None,
+    ) -> PreparedDomination:
+        """Prepare what trees ask for; to gradients that are shares a curvature of 1 is large."""
+        return self.prepare(y, groups, n_jobs=n_jobs, weights=weights)

@@ -11,9 +11,10 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
-from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
+from rankwright.losses import XENDCG, LambdaRank, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
+from rankwright.losses.loss import has_argument
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import as_loss, prepare_loss
 from rankwright.suggestions import meant
@@ -59,8 +60,9 @@ def terms_of(
     one's own that know no weights, have gradients and curvatures multiplied.
     """
     if isinstance(loss, WithTerms):
-        if isinstance(loss, XENDCG | ListNet):
-            terms: Terms = loss.prepare_terms(
+        if has_argument(loss.prepare_terms, "weights"):
+            known: Any = loss
+            terms: Terms = known.prepare_terms(
                 y, groups, n_jobs=n_jobs, weights=weights
             ).grad_and_hess
             return terms
