@@ -58,7 +58,7 @@ class DominationLoss {
     LayerMargins between_;
     Weights weights_;  // a, by row
     double* grad_;
-    double* hess_;                                  // or null
+    double* hess_ = nullptr;                        // unless asked for
     std::vector<double> log_sum_, log_z_, pushes_;  // by layer of the query
 
     double log_sum_of(std::span<const std::int64_t> rows) const {
