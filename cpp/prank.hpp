@@ -2,9 +2,9 @@
 //
 // Document x has rank min{r : w.x - b_r < 0}. After a wrong rank, with y_r = -1 if y <= r else +1,
 //   tau_r = y_r if (w.x - b_r) y_r <= 0 else 0,    w += (sum_r tau_r) x,    b_r -= tau_r.
-// Ranks count from 0 here. The weights of an Iterate are w and then b / step: thresholds are counted
-// in steps, so that their distances are whole numbers whatever the step. Thresholds that start equal
-// and move by whole steps stay ordered (Lemma 1); the kernel makes sure of it.
+// Ranks count from 0 here. The weights of an Iterate are w and then b / step: thresholds are
+// counted in steps, so that their distances are whole numbers whatever the step. Thresholds that
+// start equal and move by whole steps stay ordered (Lemma 1); the kernel makes sure of it.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ def main() -> None:
     X_test, y_test = make_ratings(2)
     models: dict[str, Any] = {
         "counts mistakes": PredtronClassifier(mode="predicted"),
-        "pays for distance": PredtronOrdinal(),
-        "margins too": PredtronOrdinal(mode="augmented"),
+        "pays for distance": PredtronOrdinal("loss_driven"),
+        "margins too": PredtronOrdinal(),
     }
     print(f"{'learner':20}{'exact':>8}{'off by 2 or more':>18}{'mean distance':>15}")
     for name, model in models.items():

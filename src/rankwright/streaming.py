@@ -83,8 +83,9 @@ def fit_stream(
     bits, but for kernels and for norms of Predtron other than l2, whose sums depend on the pieces.
     So a ranker is averaged over ``n_epochs`` passes, ten by default; but since a file larger than
     memory is not shuffled, its order should be one of chance.
-    The scale of a learner that standardizes is measured in a pass of its own; on the first 10,000
-    documents of what can be read only once.
+    The scale of a learner that standardizes is measured in a pass of its own, and so are steps that
+    depend on the lengths of documents; on the first 10,000 documents of what can be read only once.
+    With a kernel, or norms l1 and group, such steps are those of the first piece.
     What the run has to say, such as where it resumes, goes to the logger ``rankwright.streaming``.
 
     Parameters

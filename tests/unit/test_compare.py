@@ -79,7 +79,7 @@ def test_a_line_up_is_read_from_toml(tmp_path: Path) -> None:
         ("models", "is not TOML: Expected"),
         ("a = 1", "must have tables [models.NAME], and nothing else."),
         ("[models.x]\nmodel = 'nope'", "model must be one of linear"),
-        ("[models.x]\nfit = 1", "models.x may have model, params, search, family only."),
+        ("[models.x]\nfit = 1", "models.x may have model, paper, params, search, family only."),
         ("[models.x]\nparams = {}", "models.x must name its model"),
         ("[models.x]", "model must be one of linear"),
         ("[models.x]\nmodel='linear'\nparams={ loss = 'nope' }", "loss must be one of"),

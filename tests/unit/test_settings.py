@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.comparison import read_lineup
 from rankwright.models import MODELS, make_model, model_class, paper_params
 from rankwright.online import OnlineLearner
 
@@ -111,3 +112,14 @@ def test_a_failure_settles_nothing() -> None:
         model.partial_fit(X, Y, QID)
     model.set_params(update="misordered", variant="averaged").partial_fit(X, Y, QID)
     assert model.variant_ == "averaged"
+
+
+def test_a_line_up_may_ask_for_the_paper(tmp_path: Path) -> None:
+    path = tmp_path / "lineup.toml"
+    path.write_text('[models.p]\nmodel = "prank"\npaper = true\nparams = { n_epochs = 3 }\n')
+    (entry,) = read_lineup(path)
+    params = entry.estimator.get_params()
+    assert (params["variant"], params["threshold_step"], params["n_epochs"]) == ("last", 1.0, 3)
+    path.write_text('[models.p]\nmodel = "boosted"\npaper = true\n')
+    with pytest.raises(rw.DataError, match="only models that learn online"):
+        read_lineup(path)

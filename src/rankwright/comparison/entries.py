@@ -13,11 +13,11 @@ from rankwright.comparison.keys import described
 from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
-from rankwright.models import base_name, family, make_model
+from rankwright.models import base_name, family, make_model, paper_params
 from rankwright.suggestions import meant
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
-_KEYS = ("model", "params", "search", "family")
+_KEYS = ("model", "paper", "params", "search", "family")
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def read_lineup(path: PathLike) -> list[Entry]:
     """Read a line-up from a TOML file.
 
     Each table below ``models`` is an entry. It may name a ``model`` of the command line with its
-    ``params``, what to ``search`` and ``family``; without ``model`` its own name is one
-    of the command line::
+    ``params``, what to ``search`` and ``family``; with ``paper = true`` an online model is its
+    paper's algorithm. Without ``model`` its own name is one of the command line::
 
         [models.xendcg-linear]
 
@@ -152,7 +152,8 @@ def _from_table(name: str, table: Any) -> Entry:
         if table:
             raise ValueError(f"models.{name} must name its model, such as model = 'linear'.")
         return entry_of(name)
-    estimator = make_model(table["model"], **table.get("params", {}))
+    told = paper_params(table["model"]) if table.get("paper", False) else {}
+    estimator = make_model(table["model"], **told | dict(table.get("params", {})))
     estimator.check_params()
     space = parse_space(table.get("search", {}))
     return Entry(name, estimator, space, str(table.get("family", "")))
