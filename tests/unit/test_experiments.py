@@ -187,6 +187,8 @@ def test_pages(tmp_path: Path) -> None:
     page = paper_page([record for record in found if record["paper"] == "slam"], "results/slam")
     assert "### Theorem 5, Algorithm 1: the printed step size" in page
     assert "](results/slam/scale.svg)" in page
+    barred = {**found[0], "rows": [{**found[0]["rows"][0], "what": "|z|^2"}]}
+    assert "| \\|z\\|^2 |" in paper_page([barred], "")  # a table's cell, not three
     claims = highlights(found).splitlines()
     assert len(claims) == 3  # of one paper, the others have no results here
     assert claims[2].startswith("| [slam](docs/papers/slam.md) | cumulative loss of Algorithm 1")

@@ -91,7 +91,8 @@ def _row_text(row: dict[str, Any]) -> str:
     interval = "" if row["interval"] is None else "{:.4g} – {:.4g}".format(*row["interval"])
     paper = "" if row["paper"] is None else f"{row['paper']:.4g}"
     cells = [row["source"], row["what"], paper, f"{row['ours']:.4g}", interval]
-    return "| " + " | ".join([*cells, row["verdict"], row["note"]]).replace("\n", " ") + " |"
+    texts = (cell.replace("|", "\\|") for cell in (*cells, row["verdict"], row["note"]))
+    return "| " + " | ".join(texts).replace("\n", " ") + " |"
 
 
 def _setting_text(value: Any) -> str:

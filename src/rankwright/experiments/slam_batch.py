@@ -9,7 +9,7 @@ import numpy as np
 from rankwright.data.dataset import Dataset
 from rankwright.evaluation.folds import read_folds
 from rankwright.experiments.experiment import Context, Experiment
-from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, difference_row
+from rankwright.experiments.findings import Curve, Figure, Findings, Panel, Row, mean_of
 from rankwright.experiments.fitting import fit_quietly
 from rankwright.linear import LinearRanker
 from rankwright.losses import SLAM, Loss, SmoothSLAM
@@ -39,7 +39,8 @@ def run(context: Context) -> Findings:
             curves[name] = Curve.of_repeats(NOISE, found)
             cosine = curves[name].y[NOISE.index(1.0)]
             what = f"cosine to the truth, noise of one sd, {m} documents, {name}"
-            result.rows.append(Row(SOURCE, what, cosine, "reported", note=_zero_note(name, cosine)))
+            note = "" if cosine else "S13: weights 0"
+            result.rows.append(Row(SOURCE, what, cosine, "reported", note=note))
         panels[f"{m} documents"] = Panel(curves, "sd of the noise", "cosine to the truth")
     caption = "Weights of the two losses against the truth, as the noise of labels grows"
     result.figures.append(Figure("batch", caption, panels))
@@ -48,10 +49,6 @@ def run(context: Context) -> Findings:
         if folder is not None:
             result.rows += _collection_rows(context, collection, folder)
     return result
-
-
-def _zero_note(name: str, cosine: float) -> str:
-    return "S13: weights 0" if name == "SLAM" and cosine == 0 else ""
 
 
 def _cosines(name: str, m: int, repeats: int) -> list[list[float]]:
@@ -77,7 +74,7 @@ def _collection_rows(context: Context, name: str, folder: Any) -> list[Row]:
     found = []
     for i in context.each(f"batch SLAM, {name}", range(len(folds))):
         key = {"what": "slam-batch-letor", "data": name, "fold": i}
-        found.append(context.once(key, _letor_fold, tuple(folds[i].parts().values())))
+        found.append(context.once(key, _one_fold, tuple(folds[i].parts().values())))
     title = name.upper()
     decrease = max(fold["decrease"] for fold in found)
     gap = max(fold["gap"] for fold in found)
@@ -87,13 +84,12 @@ def _collection_rows(context: Context, name: str, folder: Any) -> list[Row]:
     for loss in LOSSES:
         mean = float(np.mean([fold[loss] for fold in found]))
         rows.append(Row(SOURCE, f"{title}: NDCG@10 on the test parts, {loss}", mean, "reported"))
-    better = [fold["SmoothSLAM"] - fold["SLAM"] for fold in found]
-    if len(better) > 1:
-        rows.append(difference_row(SOURCE, f"{title}: SmoothSLAM minus SLAM", better))
-    return rows
+    mean, interval = mean_of([fold["SmoothSLAM"] - fold["SLAM"] for fold in found])
+    what = f"{title}: SmoothSLAM minus SLAM, paired over the folds"
+    return [*rows, Row(SOURCE, what, mean, "reported", None, interval)]
 
 
-def _letor_fold(parts: tuple[Dataset, ...]) -> dict[str, float]:
+def _one_fold(parts: tuple[Dataset, ...]) -> dict[str, float]:
     """Return each loss's test quality, alpha chosen by validation, and what SLAM gained on 0."""
     train, valid, test = parts
     found = {"decrease": 0.0, "gap": 0.0}
