@@ -28,6 +28,9 @@ from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, first_place
 from rankwright.exceptions import DataError
 
+# Far above any data; kernels of such numbers, added up over any stream, are numbers still.
+_LARGEST = 1e30
+
 
 @dataclass(frozen=True)
 class RankingData:
@@ -129,7 +132,10 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: A
     Returns X, and y if there is one, which then has a label for each row. As for
     :func:`check_ranking_data`, ``reset`` tells a first call; ``options`` are scikit-learn's.
     """
-    return _validate(estimator, X, *y, reset=reset, **options)
+    checked = _validate(estimator, X, *y, reset=reset, **options)
+    if options.get("ensure_all_finite") != "allow-nan":  # trees compare values, and multiply none
+        _refuse_huge(estimator, checked[0] if y else checked)
+    return checked
 
 
 def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
@@ -224,6 +230,19 @@ def _refuse_not_finite(estimator: Any, X: Matrix, takes_missing: bool) -> None:
     raise ValueError(
         f"X must have no missing values, but row {row}, {name} is NaN. {how}or boosted trees, "
         "which take missing values as they are."
+    )
+
+
+def _refuse_huge(estimator: Any, X: Matrix) -> None:
+    """Raise for values that learners cannot multiply."""
+    values = X.data if sp.issparse(X) else X
+    if max(values.max(initial=0.0), -values.min(initial=0.0)) <= _LARGEST:
+        return
+    row, column = first_place(X, np.abs(values) > _LARGEST)
+    name = feature_name(known_features(estimator).names, column)
+    raise ValueError(
+        f"X must be at most {_LARGEST:g} in size, but row {row}, {name} is {X[row, column]:g}: "
+        "scale the features, or take their logarithms."
     )
 
 

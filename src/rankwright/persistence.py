@@ -199,13 +199,15 @@ def _encode(value: Any, name: str) -> Any:
         return {"float": repr(float(value))}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, list):
+    if isinstance(value, list | range):
         return [_encode(item, name) for item in value]
+    if not isinstance(value, np.ndarray) and hasattr(value, "to_numpy"):  # of pandas and polars
+        value = value.to_numpy()
     if isinstance(value, tuple):
         return {"tuple": _encode(list(value), name)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         return {"array": _encode(value.tolist(), name)}
-    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+    if isinstance(value, np.ndarray) and _holds_texts(value):
         return {"texts": value.tolist()}
     if isinstance(value, dict) and all(type(key) is str for key in value):
         return {"dict": {key: _encode(item, f"{name}.{key}") for key, item in value.items()}}
@@ -331,6 +333,11 @@ def _decode(value: Any) -> Any:
         case [("kernel", dict(params))]:
             return _of_fields(Kernel, params)
     raise DataError(f"{_HEADER} holds a value of unknown kind: {short(value)}.")
+
+
+def _holds_texts(array: NDArray[Any]) -> bool:
+    kind = array.dtype.kind
+    return kind == "U" or (kind == "O" and all(isinstance(item, str) for item in array.flat))
 
 
 def _fields(value: Any, name: str) -> dict[str, Any]:

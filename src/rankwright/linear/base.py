@@ -179,7 +179,7 @@ class LinearModel(Ranker):
             warnings.warn(
                 f"stopped after {solution.n_iter} iterations with violation "
                 f"{solution.violation:.1e} and gap {solution.gap:.1e}, before the tolerance was "
-                "met. Raise max_iter or tol.",
+                f"met. {solution.trouble or 'Raise max_iter or tol.'}",
                 ConvergenceWarning,
                 stacklevel=4,  # the line that called fit()
             )

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import finite_scores, mean_score
-from rankwright.exceptions import DataError
+from rankwright.estimator import finite_scores
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm
+from rankwright.online.ordered_labels import OrderedLabels
 
 
 @dataclass(frozen=True)
@@ -28,38 +27,19 @@ class OrdinalData:
     order: None = None  # and rows stay where they are
 
 
-class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
+class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
     """Base of the learners that predict one of a set of ordered labels.
 
     A round is a document, its loss the distance of the predicted from the true label, counted in
-    labels. Labels may be numbers, which are ordered by themselves, or texts, whose order is given
-    by ``classes``, worst first. ``qid`` is accepted, and not looked at.
+    labels (:class:`~rankwright.online.ordered_labels.OrderedLabels`). ``qid`` is accepted, and not
+    looked at.
 
     The weights of a learner, whatever they are, stand in one vector ``iterate_``; ``_publish``
     makes the attributes of it that users know.
     """
 
     _names: ClassVar[Names] = Names("iterate_", "iterate_sum_", always=True)
-    classes: ArrayLike | None = None
     variant: Variant | None = None
-    classes_: NDArray[Any]
-
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the negative mean absolute error, a weighted mean with weights of the rows.
-
-        Of texts, errors are in labels.
-        """
-        predicted, labels = self.predict(X), np.asarray(y)
-        if self.classes_.dtype.kind == "U":
-            predicted, labels = self._ranks(predicted), self._ranks(labels)
-        errors = np.abs(predicted.astype(np.float64) - labels.astype(np.float64))
-        return -mean_score(errors, sample_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels."""
@@ -71,37 +51,10 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
         """Return what labels are decided by."""
         return self._scores(check_features(self, X))
 
-    # ---- labels ----
-
-    def _find_classes(self, y: ArrayLike, classes: ArrayLike | None) -> NDArray[Any]:
-        if classes is None:
-            return np.unique(_plain(y, "y"))
-        given = _plain(classes, "classes")
-        if len(np.unique(given)) != len(given) or len(given) == 0:
-            raise ValueError(f"classes must be different labels, worst first, but are {given!r}.")
-        if given.dtype.kind in "iuf" and (np.diff(given) < 0).any():
-            raise ValueError(f"classes must be sorted if they are numbers, but are {given!r}.")
-        return given
-
-    def _ranks(self, y: ArrayLike) -> Ints:
-        labels = _plain(y, "y")
-        places = np.argsort(self.classes_)
-        found = np.searchsorted(self.classes_, labels, sorter=places)
-        ranks: Ints = places[np.minimum(found, len(places) - 1)].astype(np.int64)
-        unknown = np.flatnonzero(self.classes_[ranks] != labels)
-        if len(unknown):
-            row = int(unknown[0])
-            raise ValueError(
-                f"every label must be one of the {len(self.classes_)} classes, but row {row} has "
-                f"{labels[row].item()!r}. Pass classes with all labels, worst first."
-            )
-        return ranks
-
     def _check_data(self, given: Given) -> OrdinalData:
         matrix, labels = check_rows(self, given.X, given.y, reset=given.first)
         if given.first:
-            announced = self.classes if given.classes is None else given.classes
-            self.classes_ = self._find_classes(labels, announced)
+            self.classes_ = self._find_classes(labels, self._announced(given))
         return OrdinalData(matrix, self._ranks(labels))
 
     def _n_rounds(self, data: Any) -> int:
@@ -127,33 +80,4 @@ class OrdinalLearner(KernelForm, WeightForm, LearnerOfClasses):
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""
         super().check_state()
-        classes = getattr(self, "classes_", None)
-        if (
-            not isinstance(classes, np.ndarray)
-            or classes.ndim != 1
-            or len(classes) == 0
-            or classes.dtype.kind not in "fiuU"
-            or len(np.unique(classes)) != len(classes)
-        ):
-            raise DataError("classes_ must be different labels, worst first.")
-
-
-def _plain(labels: ArrayLike, name: str) -> NDArray[Any]:
-    """Return labels as numbers or texts."""
-    array = np.asarray(labels)
-    if array.dtype.kind == "b":
-        array = array.astype(np.int64)
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            array = array.astype(str)
-    if array.ndim != 1 or array.dtype.kind not in "iufU":
-        raise ValueError(
-            f"{name} must be a vector of numbers or texts, but has shape {array.shape} and type "
-            f"{array.dtype}."
-        )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ValueError(f"{name} must not contain NaN or infinity, but row {row} does.")
-    return array
+        self._check_ordered()

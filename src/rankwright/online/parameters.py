@@ -63,9 +63,12 @@ variant : {{"last", "averaged", "voted"}}, optional
     (:mod:`rankwright.online.votes`). Votes keep every document that led to an update, and leave the
     last weights in ``coef_``. By default a learner that begins with ``fit`` is averaged, and one
     that begins with ``partial_fit`` has the last.""",
-    "ordinal": """\
+    "classes": """\
 classes : array-like, optional
-    All labels, worst first. By default the labels of the data, sorted.
+    All labels, worst first; texts need them. By default the numbers in y, sorted, or the
+    categories of an ordered pandas or polars column.""",
+    "ordinal": """\
+@classes
 @kernel documents
 @rounds documents""",
     "labels": """\

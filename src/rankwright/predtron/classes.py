@@ -15,6 +15,7 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.exceptions import DataError
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
+from rankwright.online.ordered_labels import OrderedLabels
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools, for_one, median, plurality
 from rankwright.predtron.learner import PredtronLearner
@@ -25,7 +26,7 @@ from rankwright.problems.native import Native
 from rankwright.theory.links import NormName
 
 
-class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
+class PredtronOfClasses(PredtronLearner, LearnerOfClasses):
     """What the two learners of classes share: labels in, labels out."""
 
     VOTES: ClassVar[bool] = True
@@ -70,47 +71,41 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
     def _elected(self, votes: Floats) -> Ints:
         return plurality(votes)
 
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the share of rows whose class is right, by weight; ``qid`` is ignored."""
-        return float(super().score(X, y, sample_weight))
-
     def _named(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         return np.asarray(self.classes_[codes])
 
     def _problem(self) -> Native:
         raise NotImplementedError
 
+    def _announced(self, given: Given) -> ArrayLike | None:
+        """Return the classes that there will be, as the caller says."""
+        return given.classes
+
+    def _find_classes(self, y: Any, announced: ArrayLike | None) -> NDArray[Any]:
+        """Return all classes, in their order: those of y, if none are announced."""
+        raise NotImplementedError
+
+    def _ranks(self, y: Any) -> Ints:
+        """Return the places of labels among the classes, from 0."""
+        raise NotImplementedError
+
     def _check_data(self, given: Given) -> PredtronData:
-        announced = None if given.classes is None else _unique(np.asarray(given.classes))
-        if announced is not None and not (given.first or np.array_equal(announced, self.classes_)):
-            raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, but are "
-                f"{announced.tolist()}."
-            )
+        if given.classes is not None and not given.first:
+            announced = self._find_classes([], given.classes)
+            if not np.array_equal(announced, self.classes_):
+                raise ValueError(
+                    f"classes must be those of the first call, {self.classes_.tolist()}, but are "
+                    f"{announced.tolist()}."
+                )
         matrix, labels = check_rows(self, given.X, given.y, reset=given.first)
-        check_classification_targets(labels)
         if given.first:
-            self.classes_ = _unique(labels) if announced is None else announced
+            self.classes_ = self._find_classes(labels, self._announced(given))
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more, but has one class: "
                 f"{self.classes_.tolist()}."
             )
-        # A label beyond the last class is clipped into the range, and then found to be another one.
-        codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-        wrong = self.classes_[codes] != labels
-        if wrong.any():
-            raise ValueError(
-                f"y must hold the classes {self.classes_.tolist()}, but row "
-                f"{int(np.argmax(wrong))} has {labels[wrong][0]!r}."
-            )
-        return PredtronData(matrix, codes.astype(np.float64)[:, None], None)
+        return PredtronData(matrix, self._ranks(labels).astype(np.float64)[:, None], None)
 
     def _n_fitted_scores(self) -> int:
         return int(self._problem().n_scores or 1)
@@ -118,19 +113,14 @@ class PredtronOfClasses(ClassifierMixin, PredtronLearner, LearnerOfClasses):
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""
         classes = getattr(self, "classes_", None)
-        if (
-            not isinstance(classes, np.ndarray)
-            or classes.ndim != 1
-            or len(classes) < 2
-            or not (classes[:-1] < classes[1:]).all()
-        ):
-            raise DataError("classes_ must be two or more classes in increasing order.")
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) < 2:
+            raise DataError("classes_ must be two or more classes.")
         self._check_problem()
         super().check_state()
 
 
 @parametrized
-class PredtronClassifier(PredtronOfClasses):
+class PredtronClassifier(ClassifierMixin, PredtronOfClasses):
     r"""A classifier with any costs and an option to reject.
 
     .. math::
@@ -184,6 +174,31 @@ class PredtronClassifier(PredtronOfClasses):
     norm: NormName = "l2"
     fit_intercept: bool = True
 
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of rows whose class is right, by weight; ``qid`` is ignored."""
+        return float(super().score(X, y, sample_weight))
+
+    def _find_classes(self, y: Any, announced: ArrayLike | None) -> NDArray[Any]:
+        return _unique(np.asarray(y if announced is None else announced))
+
+    def _ranks(self, y: Any) -> Ints:
+        check_classification_targets(y)
+        # A label beyond the last class is clipped into the range, and then found to be another one.
+        codes: Ints = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        wrong = self.classes_[codes] != y
+        if wrong.any():
+            raise ValueError(
+                f"y must hold the classes {self.classes_.tolist()}, but row "
+                f"{int(np.argmax(wrong))} has {y[wrong][0]!r}."
+            )
+        return codes
+
     def _mode(self) -> str:
         if self.mode != "auto":
             return self.mode
@@ -231,15 +246,21 @@ class PredtronClassifier(PredtronOfClasses):
             )
         return np.asarray(np.append(self.classes_, np.array([label]))[codes])
 
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted classifier."""
+        super().check_state()
+        if not (self.classes_[:-1] < self.classes_[1:]).all():
+            raise DataError("classes_ must be in increasing order.")
+
 
 @parametrized
-class PredtronOrdinal(PredtronOfClasses):
+class PredtronOrdinal(OrderedLabels, PredtronOfClasses):
     r"""A classifier of ordered classes that pays for distance.
 
     .. math::
         \mathrm{pred}(x) = \arg\max_k (W x)_k, \qquad L(k, y) = |k - y|
 
-    where classes count from 0 in increasing order. It has a score for each class, unlike
+    where classes count from 0, worst first. It has a score for each class, unlike
     :class:`~rankwright.online.PRank`, which has one score and thresholds.
 
     Parameters
@@ -251,12 +272,13 @@ class PredtronOrdinal(PredtronOfClasses):
         for which it needs no step.
     @norm
     @voting median
+    @classes
     @rows
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in increasing order.
+        The classes, worst first.
     @weights
 
     Examples
@@ -271,6 +293,7 @@ class PredtronOrdinal(PredtronOfClasses):
     mode: str | None = None
     norm: NormName = "l2"
     _: KW_ONLY
+    classes: ArrayLike | None = None
     fit_intercept: bool = True
 
     def _mode(self) -> str:
@@ -294,10 +317,18 @@ class PredtronOrdinal(PredtronOfClasses):
     def _elected(self, votes: Floats) -> Ints:
         return median(votes)
 
+    def _check_announced(self, classes: ArrayLike | None) -> None:
+        super()._check_announced(self.classes if classes is None else classes)
+
     def _problem(self) -> Native:
         n = len(self.classes_)
         # Between two classes the distance is 0 or 1: the 0-1 loss, for which one score is enough.
         return Binary() if n == 2 else Ordinal(n)
+
+    def check_state(self) -> None:
+        """Raise unless what was read from a file can be a fitted learner."""
+        self._check_ordered()
+        super().check_state()
 
 
 def _unique(labels: NDArray[Any]) -> NDArray[Any]:

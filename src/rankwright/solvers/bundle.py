@@ -25,9 +25,16 @@ _OF_ENOUGH, _OF_GAP = 0.1, 0.02
 _SERIOUS, _LOOSER, _TIGHTER = 0.3, 0.5, 1.5
 # Where the second plane is taken: this share of the way from the best point to the trial.
 _BEYOND = 0.1
-# Without l2 the proximal term alone makes the model's minimum finite: when it promises little and
-# the estimate of the gap is not small, it is ten times too strong.
+# When the model with its proximal term promises little, and without it much, the term is ten times
+# too strong.
 _FREER = 0.1
+# The last digit. A proximal weight so many times the first one leaves no step that could gain it,
+# one so many times smaller is as good as none.
+_EPS = float(np.finfo(np.float64).eps)
+_TROUBLES = {
+    "stalled": "No step gains a digit: the features are of very different or very large sizes. "
+    "Scale them, or use standardize=True."
+}
 # Ascents of the dual with l1, as many as features may change sides, and halvings of each: 2^-40 of
 # a direction moves no digit that the gap could show.
 _ASCENTS, _HALVINGS = 100, 40
@@ -57,7 +64,8 @@ def bundle(
     between there and the best so far, and adds the planes there and at a point a little beyond.
     When the proximal model has nothing left to gain, the model alone gives a lower bound of the
     objective, and with it the gap; this needs an l2 penalty, without which the gap is reported as
-    infinite.
+    infinite. It stops as ``"stalled"`` when the proximal weight has grown so large that no step can
+    gain a digit.
 
     Parameters
     ----------
@@ -75,55 +83,55 @@ def bundle(
     penalty = objective.penalty
     best = start.astype(np.float64).copy()
     best_scores = objective.scores(best)
-    loss, slope = objective.loss_and_slope(best_scores)
-    best_value = loss + penalty.value(best)
-    history = [best_value]
+    model = _Model(penalty, objective.n_features)
+    best_value = model.touch(objective, best, best_scores) + penalty.value(best)
     at_zero, _ = objective.loss_and_slope(objective.scores_at_zero())
     enough = tol * max(at_zero, _TINY)
-    model = _Model(penalty, objective.n_features)
-    model.add(objective.gradient(slope), loss, best)
     if not penalty.violation(best, model.planes[0]).any():  # no query has a pair to order
-        return Solution(best, history, 0.0, 0.0, 0, "converged")
+        return Solution(best, [best_value], 0.0, 0.0, 0, "converged")
     model.keep_near(best, _first_curvature(model.planes[0], best_value))
-    stop, gap, certified, n_iter = "max_iter", math.inf, math.inf, 0
+    stop, gap, certified, n_iter, history = "max_iter", math.inf, math.inf, 0, [best_value]
     while n_iter < max_iter:
         # The model's minimum need not be known better than what it is needed for.
         accuracy = max(_OF_ENOUGH * enough, _OF_GAP * min(gap, best_value))
-        trial, lower = model.minimise(accuracy, model.mu)
-        gap = best_value - lower
+        trial, lower, noise = model.minimise(accuracy, model.mu)
+        gap, alone = best_value - lower, False
+        # Sums of numbers so large that their rounding hides the gap certify nothing; NaN neither.
+        if model.is_stiff or not noise <= max(enough, 4 * _EPS * best_value):
+            stop, gap = "stalled", math.inf
+            break
         if gap <= enough:
+            excess = model.excess(best_value)
             if penalty.convexity > 0:
                 # Without the proximal term the model bounds the objective everywhere.
-                trial, lower = model.minimise(_OF_ENOUGH * enough, 0.0)
-                excess = certified = best_value - lower
-            else:
-                excess = model.excess(best_value)
+                trial, lower, noise = model.minimise(_OF_ENOUGH * enough, 0.0)
+                excess = certified = best_value - lower + noise
+                # If it knows less than that no objective is below 0, its minimum is far off.
+                alone = excess <= at_zero
             if excess <= enough:
                 stop = "converged"
                 break
-            if penalty.convexity == 0:
+            if not alone:
                 model.scale_mu(_FREER)  # it is the proximal term that promises so little
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
         if value < best_value:
-            if value < best_value - _SERIOUS * gap:
-                model.scale_mu(_LOOSER)
+            model.scale_mu(_LOOSER if value < best_value - _SERIOUS * gap else 1.0)
             best, best_value = best + t * (trial - best), value
             best_scores = best_scores + t * (scores - best_scores)
             model.keep_near(best, None)
-        else:
+        elif not alone:
             model.scale_mu(_TIGHTER)
         history.append(best_value)
         # A plane a little beyond the best point tells more than one at a distant trial.
         near = _BEYOND * trial + (1 - _BEYOND) * best
         near_scores = _BEYOND * scores + (1 - _BEYOND) * best_scores
-        for w, s in ((near, near_scores), (trial, scores)):
-            loss, slope = objective.loss_and_slope(s)
-            model.add(objective.gradient(slope), loss, w)
+        model.touch(objective, near, near_scores)
+        model.touch(objective, trial, scores)
         if callback:
             callback(Progress(n_iter, best_value, gap, int(np.count_nonzero(best))))
-    return Solution(best, history, gap, certified, n_iter, stop)
+    return Solution(best, history, gap, certified, n_iter, stop, trouble=_TROUBLES.get(stop, ""))
 
 
 def _first_curvature(plane: Floats, value: float) -> float:
@@ -171,7 +179,7 @@ class _Model:
         self.offsets: list[float] = []
         self.weights = np.empty(0)
         self.centre = np.zeros(n_features)
-        self.mu = 0.0
+        self.mu = self.first_mu = 0.0
 
     def add(self, gradient: Floats, loss: float, at: Floats) -> None:
         """Add the plane of the loss at a point."""
@@ -187,15 +195,26 @@ class _Model:
             self.offsets = [self.offsets[i] for i in keep]
             self.weights = self.weights[keep] / self.weights[keep].sum()
 
+    def touch(self, objective: Objective, at: Floats, scores: Scores) -> float:
+        """Add the plane that touches the loss at a point with these scores; return the loss."""
+        loss, slope = objective.loss_and_slope(scores)
+        self.add(objective.gradient(slope), loss, at)
+        return loss
+
     def keep_near(self, centre: Floats, mu: float | None) -> None:
-        """Centre the proximal term."""
+        """Centre the proximal term; its first weight tells how large and small it may become."""
         self.centre = centre
         if mu is not None:
-            self.mu = mu
+            self.mu = self.first_mu = mu
 
     def scale_mu(self, factor: float) -> None:
         """Trust the model farther from the centre, or with a factor above 1 less far."""
-        self.mu *= factor
+        self.mu = max(self.mu * factor, self.first_mu * _EPS)
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether the proximal term leaves no step that could gain a digit."""
+        return self.mu * _EPS >= self.first_mu
 
     def excess(self, value: float) -> float:
         """Estimate how far ``value``, the objective at the centre, is from its minimum without l2.
@@ -214,10 +233,11 @@ class _Model:
         reach = 2 * float(np.linalg.norm(pulled) * np.linalg.norm(self.centre))
         return value - height - float(pulled @ self.centre) + reach
 
-    def minimise(self, tol: float, mu: float) -> tuple[Floats, float]:
+    def minimise(self, tol: float, mu: float) -> tuple[Floats, float, float]:
         """Return the minimiser of the model with proximal weight ``mu``, and a lower bound.
 
-        The bound is within ``tol`` of the minimum, or as near as some thousand steps come.
+        The bound is within ``tol`` of the minimum, or as near as some thousand steps come; the last
+        number is about what rounding may have added to it.
         """
         A, b = np.array(self.planes), np.array(self.offsets)
         curvature = self.penalty.convexity + mu
@@ -230,8 +250,10 @@ class _Model:
         w = self._primal(weights @ A, mu)
         near = w - self.centre
         # The dual objective: a lower bound whatever the weights are.
-        lower = float(weights @ (b + A @ w)) + self.penalty.value(w)
-        return w, lower + 0.5 * mu * float(near @ near)
+        heights, slopes, rest = weights * b, weights * (A @ w), self.penalty.value(w)
+        rest += 0.5 * mu * float(near @ near)
+        size = float(np.abs(heights).sum() + np.abs(slopes).sum()) + rest
+        return w, float(heights.sum() + slopes.sum()) + rest, _EPS * size
 
     def _ascend(self, A: Floats, b: Floats, tol: float, mu: float) -> Floats:
         """Maximise the dual with l1: quadratic as long as the same features have a weight.
@@ -288,7 +310,9 @@ def _minimise_on_simplex(gram: Floats, b: Floats) -> Floats:
     target = (vectors.T @ np.ones(len(b))) / np.sqrt(values)
     # scipy allows 3 n by default, which planes that are nearly the same use up.
     solution, _ = scipy.optimize.nnls(root, target, maxiter=50 * len(b))
-    return _polish(gram, b, np.asarray(solution / solution.sum(), dtype=np.float64))
+    total = float(solution.sum())
+    weights = solution / total if total > 0 else np.full(len(b), 1 / len(b))
+    return _polish(gram, b, np.asarray(weights, dtype=np.float64))
 
 
 def _polish(gram: Floats, b: Floats, weights: Floats) -> Floats:
@@ -302,6 +326,8 @@ def _polish(gram: Floats, b: Floats, weights: Floats) -> Floats:
     # Planes may depend on each other: least squares, down to the rounding of the largest.
     exact[chosen] = np.linalg.lstsq(system, np.append(b[chosen], 1.0), rcond=1e-15)[0][:n]
     exact = np.maximum(exact, 0)
+    if not exact.any():
+        return weights
     exact /= exact.sum()
 
     def value(x: Floats) -> float:

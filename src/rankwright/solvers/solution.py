@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from rankwright.data.validation import Floats
@@ -40,6 +40,8 @@ class Solution:
         Iterations.
     stop : str
         Why it stopped: ``"converged"``, ``"max_iter"``, ``"stalled"`` (no digits left to improve).
+    trouble : str
+        What keeps a stalled solver from its tolerance, if it is more than the last digits.
     """
 
     coef: Floats
@@ -48,8 +50,9 @@ class Solution:
     gap: float
     n_iter: int
     stop: str
+    trouble: str = field(default="", kw_only=True)
 
     @property
     def converged(self) -> bool:
         """Whether the tolerance was met, or nothing was left to gain."""
-        return self.stop != "max_iter"
+        return self.stop != "max_iter" and not self.trouble
