@@ -460,7 +460,7 @@ def test_steps_that_are_too_long() -> None:
         with pytest.raises(ValueError, match=r"overflow with eta = 1: it must be below 2/R\^2"):
             WidrowHoff(1.0, kernel=kernel, n_epochs=100, standardize=False).fit(100 * X, y)
     X[5:, 0] *= 1e200  # steps that are right for the documents before
-    with pytest.raises(ValueError, match=r"^the weights overflow: scale the features\.$"):
+    with pytest.raises(ValueError, match=r"scale the features"):
         WidrowHoff.paper().fit(X, y)
 
 
