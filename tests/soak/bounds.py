@@ -169,6 +169,19 @@ def play(name: str, seed: int, i: int) -> Outcome:
     return outcome
 
 
+def settled(learner: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """Return what ``fit`` and ``partial_fit`` would settle otherwise."""
+    found: dict[str, Any] = {}
+    params = learner.get_params()
+    if "threshold_step" in params:
+        found["threshold_step"] = 4.0 ** int(rng.integers(-3, 4))
+    if params.get("fit_intercept", False) is None:  # a comparator without has one of 0
+        found["fit_intercept"] = isinstance(learner, rw.MulticlassPerceptron) and rng.random() < 0.5
+    if params.get("mode") == "augmented" and params["eta"] is None:
+        found["eta"] = "theory"
+    return found
+
+
 class Log:
     """The log of a game; with weights, which logs have not, what it is made of."""
 
@@ -352,10 +365,11 @@ def _queries(loss: str) -> Callable[[np.random.Generator, dict[str, Any]], Game]
     return lambda rng, o: queries_of(rng, rw.PredtronRanker(loss, **o))
 
 
+CLASSES = [0, 1, 2, 3, 4]
 PROBLEMS: list[Callable[[np.random.Generator, dict[str, Any]], Game]] = [
     lambda rng, o: scores_of(rng, rw.PredtronClassifier(loss=[2.0, 0.5], **o), 1, "classes", 2),
     lambda rng, o: scores_of(rng, rw.PredtronClassifier(loss=_costs(rng), **o), 3, "classes", 3),
-    lambda rng, o: scores_of(rng, rw.PredtronOrdinal(**o), 5, "classes", 5),
+    lambda rng, o: scores_of(rng, rw.PredtronOrdinal(classes=CLASSES, **o), 5, "classes", 5),
     _sets("hamming"),
     _sets("subset"),
     _sets("error_set"),
