@@ -432,7 +432,7 @@ def test_texts_need_an_order(kind: Any) -> None:
     pandas = pytest.importorskip("pandas")
     X, y, _ = make_data()
     ranks, names = y.astype(int), np.array(["poor", "fair", "good", "best"])
-    with pytest.raises(ValueError, match=r"^texts as labels need classes, all of them, worst first"):
+    with pytest.raises(ValueError, match=r"^texts as labels need classes, all of them, worst"):
         kind().fit(X, names[ranks])
     with pytest.raises(ValueError, match=r"needs? classes"):
         kind().partial_fit(X, names[ranks])

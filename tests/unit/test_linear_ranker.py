@@ -39,11 +39,11 @@ def make_data(n_queries: int = 15, seed: int = 0) -> Dataset:
 
 def test_a_bundle_finds_its_way_among_features_of_other_sizes() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4)) * [1e5, 1, 1, 1]
+    X = rng.normal(size=(300, 4)) * [1e3, 1, 1, 1]
     y = np.clip(np.round(X[:, 1] - X[:, 2] + 1), 0, 3)
     qid = np.repeat(np.arange(30), 10)
     raw = LinearRanker("slam").fit(X, y, qid)
-    scaled = LinearRanker("slam").fit(X / [1e5, 1, 1, 1], y, qid)
+    scaled = LinearRanker("slam").fit(X / [1e3, 1, 1, 1], y, qid)
     assert (raw.stop_, scaled.stop_) == ("converged", "converged")
     assert 0 <= raw.gap_ <= 1e-4 * raw.objective_[0]
     # A weight of the first feature costs less here: the minimum is not above the other.
