@@ -169,6 +169,8 @@ class OnlineLearner(Settings, Standardized):
         ----------
         u : array-like
             The comparator: of the form of this learner's own weights, for features as they are.
+            With a kernel: a number for each row of X in place of one for each feature, a
+            :class:`~rankwright.online.DualComparator`, or a learner fitted with the kernel.
             Where the learner standardizes, the guarantee is about the scaled features, and so are
             its terms: the radius, and the length and the margin of u.
         X, y, qid
