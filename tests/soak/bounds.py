@@ -23,7 +23,7 @@ import rankwright as rw
 from rankwright.online import GuaranteeLog
 from rankwright.online.base import Ledger
 from rankwright.theory import link_radius
-from tests.soak.kernels import settled, with_kernels
+from tests.soak.kernels import with_kernels
 from tests.soak.report import Report
 
 COUNT = 10_000  # of each ledger

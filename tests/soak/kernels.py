@@ -29,13 +29,6 @@ def with_kernels(ledgers: dict[str, Make]) -> dict[str, Make]:
     return found | {f"budget-{name}": by_kernel(ledgers[name], budget=True) for name in WITH_BUDGET}
 
 
-def settled(learner: Any, rng: np.random.Generator) -> dict[str, Any]:
-    """Return values of parameters that a learner was given none for."""
-    values = {"fit_intercept": bool(rng.integers(2)), "threshold_step": 2.0 ** rng.integers(-4, 5)}
-    params = learner.get_params()
-    return {k: v for k, v in values.items() if k in params and params[k] is None}
-
-
 def by_kernel(make: Make, budget: bool = False) -> Make:
     """Return the games of a ledger in kernel form, with a budget or without."""
 
