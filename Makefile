@@ -78,7 +78,7 @@ test-systems: $(VENV)/installed ## what needs a browser; installs Chromium where
 test-peers: $(PEERS)/installed ## compare the metric presets with the real tools
 	cd build && $(CURDIR)/$(PEERS)/bin/python -m pytest $(PYTEST) $(CURDIR)/tests/peers
 
-soak: $(VENV)/installed ## kill -9, power cuts and forks at random moments, by the thousand (SOAK="kills --count 50")
+soak: $(VENV)/installed ## kill -9, power cuts, forks and hostile streams, by the thousand (SOAK="kills --count 50")
 	mkdir -p build/elsewhere
 	cd build/elsewhere && PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.soak $(SOAK)
 

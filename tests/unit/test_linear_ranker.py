@@ -34,6 +34,33 @@ def make_data(n_queries: int = 15, seed: int = 0) -> Dataset:
     return Dataset(X, y, np.repeat(np.arange(n_queries), sizes))
 
 
+# --- features of very different sizes ----------------------------------------------------------
+
+
+def test_a_bundle_finds_its_way_among_features_of_other_sizes() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) * [1e3, 1, 1, 1]
+    y = np.clip(np.round(X[:, 1] - X[:, 2] + 1), 0, 3)
+    qid = np.repeat(np.arange(30), 10)
+    raw = LinearRanker("slam").fit(X, y, qid)
+    scaled = LinearRanker("slam").fit(X / [1e3, 1, 1, 1], y, qid)
+    assert (raw.stop_, scaled.stop_) == ("converged", "converged")
+    assert 0 <= raw.gap_ <= 1e-4 * raw.objective_[0]
+    # A weight of the first feature costs less here: the minimum is not above the other.
+    assert raw.objective_[-1] <= scaled.objective_[-1] + raw.gap_ < 0.5 * raw.objective_[0]
+
+
+def test_a_bundle_that_cannot_see_the_gap_says_so() -> None:
+    rng = np.random.default_rng(0)
+    X = 1e29 * rng.normal(size=(300, 6))
+    y = np.clip(np.round(X @ rng.normal(size=6) / 1e29 + rng.normal(size=300) + 1), 0, 3)
+    with pytest.warns(ConvergenceWarning, match="No step gains a digit: the features are of very"):
+        ranker = LinearRanker("slam").fit(X, y, np.repeat(np.arange(30), 10))
+    assert ranker.stop_ == "stalled"
+    assert ranker.gap_ > 0
+    assert np.isfinite(ranker.coef_).all()
+
+
 # --- standardisation ---------------------------------------------------------------------------
 
 
