@@ -318,7 +318,7 @@ class PredtronOrdinal(OrderedLabels, PredtronOfClasses):
         return median(votes)
 
     def _check_announced(self, classes: ArrayLike | None) -> None:
-        super()._check_announced(self.classes if classes is None else classes)
+        pass  # as for PRank: the labels of the first piece, if there are no others
 
     def _problem(self) -> Native:
         n = len(self.classes_)
