@@ -62,8 +62,8 @@ def test_proposition_4_needs_a_misordered_document() -> None:
 # --- structured surrogates ---------------------------------------------------------------------
 
 STRUCTURED = [
-    (theory.SVMMAP(), reference.svm_map, 2),
-    (theory.LargeMarginNDCG(), reference.large_margin_ndcg, 4),
+    pytest.param(theory.SVMMAP(), reference.svm_map, 2, id="svm-map"),
+    pytest.param(theory.LargeMarginNDCG(), reference.large_margin_ndcg, 4, id="large-margin-ndcg"),
 ]
 Twin = Callable[[Floats, Floats], tuple[float, Floats]]
 
