@@ -113,8 +113,10 @@ RULES: Mapping[str, Rule] = {
     "smallest_loss": POSITIVE,
     "threshold": FINITE,
     "threshold_step": Rule(
-        "a positive number or 'auto'", lambda value: value == "auto" or POSITIVE.holds(value)
+        "a positive number or 'auto'",
+        lambda value: POSITIVE.holds(value) or (isinstance(value, str) and value == "auto"),
     ),
+    "weights": choice("group", "printed"),
     "C": POSITIVE,
     "n_triplets": whole(1),
     "fit_intercept": TRUTH,

@@ -217,7 +217,7 @@ def test_no_loss_escapes() -> None:
     public = {
         child
         for child in subclasses(Loss)
-        if child.__module__.startswith("rankwright.") and not child.__name__.startswith("_")
+        if child.__module__.startswith("rankwright.losses.") and not child.__name__.startswith("_")
     }
     exported = {
         value

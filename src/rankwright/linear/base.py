@@ -167,7 +167,8 @@ class LinearModel(Ranker):
         is_slam = isinstance(objective.loss, SLAM)
         self.warn_if_it_ranks_nothing(f"{_WHY_ZERO} {_NO_SLAM if is_slam else _ANOTHER_LOSS}")
         decrease = solution.objective[0] - solution.objective[-1]
-        if is_slam and self.coef_.any() and decrease <= solution.gap < math.inf:
+        told = solution.converged and solution.gap < math.inf
+        if is_slam and self.coef_.any() and told and decrease <= solution.gap:
             text = _NEAR_ZERO.format(decrease, solution.gap, _NO_SLAM)
             warnings.warn(text, DataWarning, stacklevel=3)  # the line that called fit()
         return self

@@ -51,7 +51,9 @@ class PredtronSteps(StepParameters, PredtronGuarantees):
     RULES: ClassVar[dict[str, Rule]] = {
         "eta": Rule(
             "a positive number, 'auto' or 'theory'",
-            lambda value: value in ("auto", "theory") or POSITIVE.holds(value),
+            lambda value: (
+                POSITIVE.holds(value) or (isinstance(value, str) and value in ("auto", "theory"))
+            ),
         )
     }
     LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {"eta": ("auto", "theory")}
