@@ -81,7 +81,7 @@ class MulticlassPerceptron(InterceptLearner):
     classes: ArrayLike | None = None
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the score of each label, or its share of the votes, in the order of classes_."""
+        """Return scores of the labels, or shares of the votes, in the order of ``classes_``."""
         return super().decision_function(X)
 
     def _scores(self, X: Matrix) -> Floats:
