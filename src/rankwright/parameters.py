@@ -82,8 +82,8 @@ RULES: Mapping[str, Rule] = {
     "alpha": NOT_NEGATIVE,
     "l1_ratio": number("a number between 0 and 1", lambda value: 0 <= value <= 1),
     "relax": Rule(
-        "True, False or a number >= 0",
-        lambda value: TRUTH.holds(value) or NOT_NEGATIVE.holds(value),
+        "True, False or a positive number",
+        lambda value: TRUTH.holds(value) or POSITIVE.holds(value),
     ),
     "missing": choice("error", "median", "zero"),
     "standardize": Rule(
@@ -116,7 +116,7 @@ RULES: Mapping[str, Rule] = {
         "a positive number or 'auto'",
         lambda value: POSITIVE.holds(value) or (isinstance(value, str) and value == "auto"),
     ),
-    "weights": choice("group", "printed"),
+    "weights": Rule("'group' or 'printed'", choice("group", "printed").holds),
     "C": POSITIVE,
     "n_triplets": whole(1),
     "fit_intercept": TRUTH,

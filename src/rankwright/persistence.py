@@ -321,7 +321,9 @@ def _decode(value: Any) -> Any:
         case [("tuple", list(items))]:
             return tuple(_decode(items))
         case [("array", items)]:
-            return _make(np.array, {"object": _decode(items), "dtype": np.float64})
+            found = _decode(items)
+            truths = isinstance(found, list) and found and all(type(item) is bool for item in found)
+            return _make(np.array, {"object": found, "dtype": np.bool_ if truths else np.float64})
         case [("texts", list(items))] if all(type(item) is str for item in items):
             return np.array(items, dtype=str)
         case [("dict", dict(items))]:

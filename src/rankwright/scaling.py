@@ -62,7 +62,7 @@ class FeatureScale:
         if not sp.issparse(X):
             centered = X if self.center is None else X - self.center.astype(X.dtype)
             return np.asarray(centered * inverse)
-        scaled = sp.csr_array(X * inverse)
+        scaled = sp.csr_array(sp.csr_array(X) * inverse)  # X * inverse of a matrix is a product
         if self.center is None or not self.center.any():
             return scaled
         # Features with a mean are mostly not 0: this stores at most twice as much.

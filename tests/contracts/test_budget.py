@@ -207,6 +207,21 @@ def test_rows_of_a_precomputed_kernel_in_any_order() -> None:
     np.testing.assert_allclose(known.dual_coef_, plain.dual_coef_, atol=1e-9)
 
 
+def _negative(X: Any, Z: Any) -> Any:
+    return -(X @ Z.T)
+
+
+def test_the_bound_of_prototypes_that_do_not_separate() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    model = MulticlassPerceptron.paper(kernel="rbf", budget=20)
+    u = MulticlassPerceptron(kernel="rbf", **PLAIN).fit(X, y)
+    guarantee = model.bound(u, X, y)
+    assert guarantee.name == "Budget"
+    assert 0 < guarantee.terms["loss"] <= guarantee.value < np.inf
+    assert guarantee.terms["l(u)"] > 0
+
+
 def test_what_has_no_theorem_is_refused() -> None:
     X, y, _ = random_rows(np.random.default_rng(6), 20, 3, 3)
     for model, message in (
@@ -218,6 +233,8 @@ def test_what_has_no_theorem_is_refused() -> None:
             "budget must be a positive integer or None",
         ),
         (MulticlassPerceptron(kernel="rbf", budget=5, variant="voted"), "needs variant='last'"),
+        (MulticlassPerceptron(kernel="poly", coef0=-2.0, budget=5), "a budget needs coef0 >= 0"),
+        (MulticlassPerceptron(kernel=_negative, budget=5), "positive semi-definite and finite"),
         (Predtron(Multiclass(3), "augmented", kernel="rbf", budget=5), "also moves weights"),
     ):
         with pytest.raises(ValueError, match=message):

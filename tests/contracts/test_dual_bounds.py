@@ -187,6 +187,16 @@ def test_logs_of_streams(name: str) -> None:
     assert sparse.value == pytest.approx(whole.value, rel=1e-9)
 
 
+def test_kernels_that_are_none_have_no_bound() -> None:
+    X, y = stream(np.random.default_rng(5), "prank")
+    negative = PRank(kernel="poly", degree=2, coef0=-1.0, **PLAIN)
+    with pytest.raises(ValueError, match=r"^a bound needs a kernel that is positive semi-definite"):
+        negative.bound(clone(negative).fit(X, y), X, y)
+    model = PRank(kernel="precomputed", **PLAIN)
+    with pytest.raises(ValueError, match=r"the comparator's squared length is -40\.$"):
+        model.bound(np.r_[np.ones(40), 0.0, 0.0], -np.eye(40), y)
+
+
 def test_comparators_that_cannot_be() -> None:
     X, y = stream(np.random.default_rng(5), "prank")
     model = PRank(kernel="rbf", **PLAIN)

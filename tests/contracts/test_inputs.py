@@ -35,6 +35,12 @@ def frame(X: Any) -> Any:
     return pandas.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
 
 
+def sparse_frame(X: Any) -> Any:
+    """Return a data frame of sparse columns."""
+    pandas = pytest.importorskip("pandas")
+    return frame(X).astype(pandas.SparseDtype(X.dtype, 0))
+
+
 CONTAINERS: dict[str, Callable[[Any], Any]] = {
     "csr_matrix": sp.csr_matrix,
     "csr_array": sp.csr_array,
@@ -43,6 +49,7 @@ CONTAINERS: dict[str, Callable[[Any], Any]] = {
     "coo_matrix": sp.coo_matrix,
     "coo_array": sp.coo_array,
     "frame": frame,
+    "sparse frame": sparse_frame,
 }
 
 

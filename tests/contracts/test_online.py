@@ -451,6 +451,33 @@ def test_texts_need_an_order(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ORDINAL)
+def test_texts_that_look_like_numbers_are_texts(kind: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y, _ = make_data()
+    ranks, grades = y.astype(int), np.array(["6", "10", "2", "1"])  # worst first
+    numbers = kind().fit(X, ranks)
+    ordered = pandas.Categorical.from_codes(ranks, grades, ordered=True)
+    for given in (pandas.Series(grades[ranks], dtype=object), grades[ranks], ordered):
+        model = kind(classes=None if given is ordered else grades.tolist()).fit(X, given)
+        assert model.classes_.tolist() == grades.tolist()
+        np.testing.assert_array_equal(model.predict(X), grades[numbers.predict(X)])
+
+
+@pytest.mark.parametrize("kind", ORDINAL)
+def test_scores_have_one_label_for_each_row(kind: Any) -> None:
+    X, y, _ = make_data()
+    model = kind().fit(X, y)
+    assert model.score(X, y[:, None]) == model.score(X, y)
+    for labels, message in (
+        (y[:1], f"^y must have a label for each row of X, but has 1 for {len(y)} rows"),
+        (np.where(np.arange(len(y)) == 3, np.nan, y), "^y must not contain NaN or infinity, but"),
+        (np.full(len(y), "good"), "^y must be numbers, as the classes are, but is texts"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.score(X, labels)
+
+
+@pytest.mark.parametrize("kind", ORDINAL)
 def test_half_steps_are_labels(kind: Any) -> None:
     X, y, _ = make_data()
     stars = 0.5 + 0.5 * y

@@ -155,3 +155,14 @@ def test_a_stream_measures_it_as_the_whole_file(standardize: Any, tmp_path: Path
     assert stream.threshold_step_ == whole.threshold_step_ != 1
     np.testing.assert_array_equal(stream.thresholds_, whole.thresholds_)
     np.testing.assert_array_equal(stream.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("step", [4, np.int64(4), np.float32(4), 4.0])
+def test_a_step_of_any_type_can_be_saved(step: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    y = np.digitize(X[:, 0], [-1, 1])
+    model = PRank(threshold_step=step).fit(X, y)
+    rw.save(model, tmp_path / "m.rw")
+    again = rw.load(tmp_path / "m.rw")
+    assert again.threshold_step_ == 4.0
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -701,3 +701,13 @@ def test_parameters_that_predict_would_stumble_over_are_refused(tmp_path: Path) 
         r"the parameters cannot be: random_state must be an integer of at least 0, but is \{\}\."
     )
     assert_refused(changed, message, tmp_path)
+
+
+def test_classes_that_are_truth_values_stay_so(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for model in (rw.PredtronClassifier(), rw.PredtronClassifier(reject=0.2)):
+        model.fit(X, X[:, 0] > 0)
+        rw.save(model, tmp_path / "m.rw")
+        predicted, again = model.predict(X), rw.load(tmp_path / "m.rw").predict(X)
+        np.testing.assert_array_equal(again, predicted)
+        assert again.dtype == predicted.dtype

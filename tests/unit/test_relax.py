@@ -216,12 +216,12 @@ def test_topics_relax_too() -> None:
 
 
 def test_a_parameter_like_any_other(tmp_path: Any) -> None:
-    wrong: tuple[Any, ...] = ("yes", -1.0, float("nan"), None)
+    wrong: tuple[Any, ...] = ("yes", 0, -1.0, float("nan"), None)
     for bad in wrong:
         for ranker in (rw.DominationRank(relax=bad), rw.LinearRanker(relax=bad)):
-            with pytest.raises(ValueError, match=r"^relax must be True, False or a number >= 0"):
+            with pytest.raises(ValueError, match=r"^relax must be True, False or a positive number"):
                 ranker.check_params()
-        with pytest.raises(ValueError, match=r"^relax must be True, False or a number >= 0"):
+        with pytest.raises(ValueError, match=r"^relax must be True, False or a positive number"):
             TopicRankers(relax=bad).check_params()
     data = sample()
     choice = choose_alpha(rw.DominationRank("l1", relax=True), data, alphas=[1.0, 0.1], n_folds=2)

@@ -34,8 +34,8 @@ _ANOTHER_LOSS = "Lower alpha, or take another loss, such as 'xendcg'."
 # S13: a document is charged by the best of all below it, and the more there are, the surer noise
 # makes one of them the best.
 _NO_SLAM = (
-    "On noisy labels SLAM has its minimum at weights 0: take SmoothSLAM (loss='smooth-slam'), "
-    "which bounds the same metric."
+    "On noisy labels SLAM has its minimum at weights 0: take SmoothSLAM, which bounds the same "
+    "metric (loss='smooth-slam', or 'smooth-slam-map')."
 )
 _NO_PREFERENCES = "no query has documents with different labels."
 

@@ -91,8 +91,8 @@ class OnlineLearner(Settings, Standardized):
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a
     loss, and updates. ``fit`` starts afresh and passes ``n_epochs`` times over the data;
-    ``partial_fit`` continues with more of it. ``fit`` of a learner made by :meth:`paper` is what
-    ``partial_fit`` does.
+    ``partial_fit`` continues with more of it. ``fit`` of a learner made by :meth:`paper` is one
+    pass of its paper's algorithm.
 
     To add a learner, derive from this class, or from
     :class:`~rankwright.online.OnlineLinearRanker` if it has one weight for each feature. Store

@@ -49,6 +49,7 @@ from typing import Final
 
 from rankwright.data.validation import Floats
 
+_LARGEST: Final = 1e150  # whose square is a number
 SHARE: Final = 0.5  # of the gains, that all damage together may take
 
 
@@ -68,6 +69,12 @@ class Budget:
 
     def enter(self, gain: float, squared_length: float) -> None:
         """Take notice of an update."""
+        if not 0 <= squared_length < _LARGEST:
+            raise ValueError(
+                "a budget needs a kernel that is positive semi-definite and finite, but an update "
+                f"has a squared length of {squared_length:g}: take another kernel, or scale the "
+                "features."
+            )
         self.totals[3] = max(self.totals[3], squared_length / gain**2)
         self.totals[4] = max(self.totals[4], gain)
 
@@ -84,12 +91,12 @@ class Budget:
         """
         gains, faded, damages, ratio, largest = map(float, self.totals[:5])
         G, room = ratio * largest, SHARE * (gains + gain) - 2 * faded
-        share = min(1.0, room / (2 * left))
+        share = min(1.0, room / max(2 * left, 1e-300))
         # damage share^2 + 2 G left share <= rest; feasible near 0, where the first root ends it.
         slope, rest = 2 * G * left, G * room - damages
         if damage * share**2 + slope * share > rest:
-            root = math.sqrt(max(0.0, slope**2 + 4 * damage * rest))
-            share = min(share, 2 * rest / (slope + root))
+            root = math.sqrt(max(0.0, slope * slope + 4 * damage * rest))
+            share = max(0.0, min(share, 2 * rest / max(slope + root, 1e-300)))
         self.totals[:3] += gain, share * left, share**2 * damage
         self.totals[5] += (1 - share) / (1 + share)
         return share

@@ -69,7 +69,14 @@ class Dual:
     ) -> Dual:
         """Return the comparator with its length; ``rows`` are its points as documents."""
         found = cls(kernel, points, coef, thresholds, 0.0)
-        squared = float((coef * found.scores(rows)).sum())
+        products = coef * found.scores(rows)
+        squared = float(products.sum())
+        # What rounding can make of 0, and no more.
+        if not kernel.is_mercer or squared < -1e-9 * float(np.abs(products).sum()):
+            raise ValueError(
+                "a bound needs a kernel that is positive semi-definite (a polynomial one has "
+                f"coef0 >= 0), but in this one the comparator's squared length is {squared:.3g}."
+            )
         return cls(kernel, points, coef, thresholds, max(0.0, squared))
 
     @property

@@ -76,6 +76,11 @@ class Kernel:
         """Whether X holds the kernel's values."""
         return self.kind == "precomputed"
 
+    @property
+    def is_mercer(self) -> bool:
+        """Whether it may be positive semi-definite: of a function nothing is known."""
+        return self.kind != "poly" or self.coef0 >= 0
+
     def points(self, X: Matrix, rows: Ints, order: Ints | None) -> Any:
         """Return some documents as the sum keeps them: features, or columns of the kernel."""
         if self.precomputed:

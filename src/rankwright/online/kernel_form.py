@@ -58,6 +58,8 @@ class KernelForm(KernelParameters, Settings, Standardized):
             raise ValueError("budget needs a kernel: weights do not grow with the rounds.")
         if self._no_budget():
             raise ValueError(f"budget must be None: {self._no_budget()}.")
+        if not self._kernel().is_mercer:
+            raise ValueError(f"a budget needs coef0 >= 0, but coef0 is {self._kernel().coef0:g}.")
         if self.variant not in (None, "last"):
             raise ValueError(
                 f"budget needs variant='last', but variant is {self.variant!r}: older weights are "

@@ -151,12 +151,14 @@ class MulticlassPerceptron(InterceptLearner):
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         scores, length = self._compared(ledger.comparator, task.X)
-        # The margin is that of prototypes of length 1 together: own score less the best other.
-        scores = scores / max(length, 1e-300)
         rows = np.arange(len(task.ranks))
         own = scores[rows, task.ranks].copy()
         scores[rows, task.ranks] = -math.inf
-        ledger.keep_min("margin", (own - scores.max(axis=1)).min(initial=math.inf))
+        leads = own - scores.max(axis=1)  # own score less the best other
+        # The margin is that of prototypes of length 1 together.
+        ledger.keep_min("margin", (leads / max(length, 1e-300)).min(initial=math.inf))
+        ledger.keep_max("length", length)
+        ledger.add("hinges", np.maximum(0, 1 - leads[order[rounds.losses > 0]]))
         ledger.keep_max("radius", self._longest(task.X))
         ledger.add("updates", rounds.n_updates)
 
@@ -174,9 +176,11 @@ class MulticlassPerceptron(InterceptLearner):
         t = ledger.totals
         margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
         bound = multiclass_bound(max(margin, 0.0), t["radius"])
-        if self.budget is not None and margin > 0:  # the prototypes over the margin lose nothing
-            S = float(self.forgotten_[-1])
-            bound = budget_bound(1 / margin, 2 * t["radius"] ** 2, S)
+        if self.budget is not None:
+            growth, S = 2 * t["radius"] ** 2, float(self.forgotten_[-1])
+            bound = budget_bound(t["length"], growth, S, t["hinges"])
+            if margin > 0:  # the prototypes over the margin lose nothing
+                bound = min(bound, budget_bound(1 / margin, growth, S), key=float)
         return replace(bound, terms={**bound.terms, "loss": t["updates"]})
 
     def check_state(self) -> None:

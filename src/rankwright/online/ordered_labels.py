@@ -35,8 +35,13 @@ class OrderedLabels:
         Of texts, errors are in labels.
         """
         learner: Any = self
-        predicted, labels = learner.predict(X), np.asarray(y)
-        if self.classes_.dtype.kind == "U":
+        predicted, labels = learner.predict(X), plain_labels(y, "y")
+        if len(labels) != len(predicted):
+            raise ValueError(
+                f"y must have a label for each row of X, but has {len(labels)} for "
+                f"{len(predicted)} rows."
+            )
+        if "U" in (self.classes_.dtype.kind, labels.dtype.kind):
             predicted, labels = self._ranks(predicted), self._ranks(labels)
         errors = np.abs(predicted.astype(np.float64) - labels.astype(np.float64))
         return -mean_score(errors, sample_weight)
@@ -61,6 +66,9 @@ class OrderedLabels:
     def _ranks(self, y: ArrayLike) -> Ints:
         """Return the places of labels, from 0."""
         labels = plain_labels(y, "y")
+        kinds = ["texts" if a.dtype.kind == "U" else "numbers" for a in (self.classes_, labels)]
+        if kinds[0] != kinds[1]:
+            raise ValueError(f"y must be {kinds[0]}, as the classes are, but is {kinds[1]}.")
         places = np.argsort(self.classes_)
         found = np.searchsorted(self.classes_, labels, sorter=places)
         ranks: Ints = places[np.minimum(found, len(places) - 1)].astype(np.int64)
@@ -107,6 +115,10 @@ def plain_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(labels)
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype.kind == "O" and any(isinstance(label, str) for label in array.flat):
+        array = array.astype(str)  # also of texts that look like numbers
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)

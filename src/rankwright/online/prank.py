@@ -143,6 +143,12 @@ class PRank(OrdinalLearner):
         if self._measures_step() and self.kernel is None:
             self._freeze_step(moments.mean_square(self._feature_scale()))
 
+    def settle(self, whole: bool) -> None:
+        """Decide what was left open; a step is a float in model files, however it was given."""
+        super().settle(whole)
+        if not self._measures_step():
+            self.threshold_step_ = float(self.threshold_step_)
+
     def _measures_step(self) -> bool:
         return bool(vars(self).get("threshold_step_") == "auto")
 
