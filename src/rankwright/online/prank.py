@@ -147,7 +147,7 @@ class PRank(OrdinalLearner):
         """Decide what was left open; a step is a float in model files, however it was given."""
         super().settle(whole)
         if not self._measures_step():
-            self.threshold_step_ = float(self.threshold_step_)
+            self.threshold_step_ = float(vars(self)["threshold_step_"])
 
     def _measures_step(self) -> bool:
         return bool(vars(self).get("threshold_step_") == "auto")
