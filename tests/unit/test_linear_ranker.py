@@ -61,16 +61,16 @@ def test_a_bundle_frees_a_proximal_term_that_hides_the_minimum(alpha: float) -> 
 
 
 def test_rounding_is_part_of_a_certified_gap() -> None:
-    gaps = []
+    gaps, qid = [], np.repeat(np.arange(3), 10)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(30, 1)), rng.integers(0, 3, 30)
-        ranker = LinearRanker("rank_hinge", alpha=0.1, tol=1e-13)
-        ranker.fit(X, y, np.repeat(np.arange(3), 10))
-        gaps.append(ranker.gap_ / ranker.objective_[-1])
-    # To the last digit the minimum is found, and no better is known of it.
+        gaps.append(LinearRanker("rank_hinge", alpha=0.1, tol=1e-13).fit(X, y, qid).gap_)
+        if seed == 0:  # a tolerance below the last digit
+            assert LinearRanker("slam", alpha=0.1, tol=1e-16).fit(X, y, qid).gap_ >= 0
+    # The minimum is found to the last digit, and no better is known of it.
     assert min(gaps) >= 0
-    assert np.median(gaps) > 0.5 * np.finfo(float).eps
+    assert np.quantile(gaps, 0.1) > 0
 
 
 def test_a_bundle_that_cannot_see_the_gap_says_so() -> None:

@@ -115,6 +115,7 @@ def test_tolerance_and_stop_are_those_of_the_refit() -> None:
     with pytest.warns(ConvergenceWarning, match="stopped after 8 iterations"):
         short = fitted(RANKERS["logistic"], data, relax=True, max_iter=8)
     assert short.stop_ == "converged"
+    assert short.violation_ < 1e-8
 
 
 @pytest.mark.parametrize("penalty", ["l2", None])
