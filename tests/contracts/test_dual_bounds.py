@@ -216,9 +216,9 @@ def test_comparators_that_cannot_be() -> None:
 
 
 def test_blocks_of_documents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = stream(np.random.default_rng(5), "multiclass")
-    model = clone(LEARNERS["multiclass"][0]).set_params(kernel="rbf", **PLAIN)
-    u = np.random.default_rng(6).normal(size=(3, len(X)))
+    X, y = stream(np.random.default_rng(5), "widrow-hoff")
+    model = clone(LEARNERS["widrow-hoff"][0]).set_params(kernel="rbf", **PLAIN)
+    u = np.random.default_rng(6).normal(size=len(X))
     whole = model.bound(u, X, y)
     monkeypatch.setattr("rankwright.online.comparator.BLOCK", 7)
     in_blocks = model.bound(u, X, y)

@@ -22,6 +22,7 @@ from rankwright.predtron import (
 )
 from rankwright.problems import Multiclass
 from rankwright.scaling import measured
+from rankwright.theory.links import link_exponent, link_size
 
 ROUNDING = 1 + 1e-9
 AUGMENTED: dict[str, Any] = {
@@ -69,6 +70,16 @@ def test_the_step_mends_the_smallest_mistake_on_an_average_input() -> None:
     assert ratio(clone_of("reject").fit(X, y), X) == pytest.approx(1 / 2, rel=6e-3)
     assert ratio(clone_of("ordinal").fit(X, y), X) == pytest.approx(1 / 2, rel=6e-3)  # neighbours
     assert ratio(clone_of("classes").fit(X, y > 0), X) == pytest.approx(1 / 4, rel=6e-3)
+
+
+def test_another_norm_measures_inputs_by_its_own() -> None:
+    for name, expected in (("l1", 1 / 2), ("group", 3 / 4)):
+        X, y = make_data(name)
+        model = clone_of(name, standardize=False).fit(0.1 * X, y)
+        q = link_exponent(link_size(model.norm, 11, 3))
+        assert q != 2
+        lengths = np.linalg.norm(np.c_[0.1 * X, np.ones(len(X))], q, axis=1)
+        assert model.eta_ * np.mean(lengths**2) == pytest.approx(expected, rel=6e-3)
 
 
 def clone_of(name: str, **params: Any) -> Any:

@@ -150,7 +150,7 @@ def test_a_stream_measures_it_as_the_whole_file(standardize: Any, tmp_path: Path
     y, qid = np.digitize(X[:, 0], [-1, 1]), np.repeat(np.arange(80), 5)
     rw.write_letor(rw.Dataset(X, y, qid), tmp_path / "train.txt")
     ds = rw.read(tmp_path / "train.txt")
-    given: Any = {"n_epochs": 2, "standardize": standardize}
+    given: Any = {"n_epochs": 2, "standardize": standardize, "classes": [0, 1, 2]}
     stream = rw.fit_stream(PRank(**given), tmp_path / "train.txt")
     whole = PRank(shuffle=False, **given).fit(ds.X, ds.y)
     assert stream.threshold_step_ == whole.threshold_step_ != 1
