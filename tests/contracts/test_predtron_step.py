@@ -82,6 +82,19 @@ def test_another_norm_measures_inputs_by_its_own() -> None:
         assert model.eta_ * np.mean(lengths**2) == pytest.approx(expected, rel=6e-3)
 
 
+def test_steps_where_there_is_nothing_to_measure() -> None:
+    X, y, qid = make_data("ranker")
+    for eta in ("auto", "theory"):  # no input moves a score: any step will do
+        model = clone_of("ranker", eta=eta).fit(0 * X, y, qid)
+        assert model.eta_ == 1.0
+        assert np.isfinite(model.partial_fit(X, y, qid).coef_).all()
+    same = clone_of("ranker").fit(X, 0 * y, qid)  # no ranking is wrong
+    assert ratio(same, X) == pytest.approx(1, rel=6e-3)
+    dual = clone_of("classes", kernel="linear", fit_intercept=False, standardize=False)
+    mean = (X**2).sum(axis=1).mean()
+    assert dual.fit(X, y).eta_ * mean == pytest.approx(1 / 2, rel=6e-3)
+
+
 def clone_of(name: str, **params: Any) -> Any:
     base = AUGMENTED[name]
     return type(base)(**base.get_params(deep=False) | params)
