@@ -551,6 +551,12 @@ def test_truth_values_are_labels(kind: Any) -> None:
     assert truth.score(X, y > 1) == numbers.score(X, y > 1)
 
 
+def test_widrow_hoff_rounds_halves_up() -> None:
+    model = WidrowHoff.paper(classes=[1, 2, 3, 4]).fit([[1.0], [2.0]], [1, 2])
+    model.coef_ = np.array([1.0])
+    assert model.predict([[0.5], [1.5], [2.5], [3.5], [9.0]]).tolist() == [1, 2, 3, 4, 4]
+
+
 def test_steps_that_are_too_long() -> None:
     X, y, _ = make_data()
     for kernel in (None, "linear"):
