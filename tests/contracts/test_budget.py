@@ -140,6 +140,7 @@ def test_an_adversary_that_always_finds_a_mistake() -> None:
     bound = model.bound(DualComparator(np.eye(B + 1), np.c_[u, -u]), X, y)
     assert bound.terms["loss"] == len(y) <= bound.value
     assert bound.terms["S"] > 1
+    assert bound.terms["G"] == 2  # 2 R^2
     # One more document in the budget, and each is a mistake once.
     model.set_params(budget=B + 1).fit(X, y)
     assert model.n_updates_ == B + 1

@@ -213,3 +213,24 @@ def test_comparators_that_cannot_be() -> None:
         GuaranteeLog(np.ones(42)).partial_fit(model, X, y)
     with pytest.raises(ValueError, match="only a learner with a kernel is a comparator"):
         model.bound(PRank().fit(X, y), X, y)
+
+
+def test_blocks_of_documents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = stream(np.random.default_rng(5), "widrow-hoff")
+    model = clone(LEARNERS["widrow-hoff"][0]).set_params(kernel="rbf", **PLAIN)
+    u = np.random.default_rng(6).normal(size=len(X))
+    whole = model.bound(u, X, y)
+    monkeypatch.setattr("rankwright.online.comparator.BLOCK", 7)
+    in_blocks = model.bound(u, X, y)
+    assert in_blocks.value == pytest.approx(whole.value)
+    assert in_blocks.terms == pytest.approx(whole.terms)
+
+
+def test_a_comparator_that_is_nothing_has_no_length() -> None:
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(30, 3)), rng.integers(0, 3, 30)
+    model = WidrowHoff(0.005, classes=[0, 1, 2], fit_intercept=False, kernel="linear", **PLAIN)
+    for _ in range(20):  # a x - (a / b) (b x), but for rounding, which may be below 0
+        x, (a, b) = rng.normal(size=3), rng.normal(size=2)
+        nothing = DualComparator(np.array([x, b * x]), [a, -a / b])
+        assert model.bound(nothing, X, y).terms["|u|"] == pytest.approx(0, abs=1e-6)

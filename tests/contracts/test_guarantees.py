@@ -19,6 +19,7 @@ from rankwright.online import (
 )
 from rankwright.theory import MarginReport
 from tests.one_pass import one_pass
+from tests.reference import online as reference
 from tests.reference.online import Floats
 
 # Many data here are odd on purpose.
@@ -254,6 +255,28 @@ def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:
     assert found == pytest.approx(best(grid[grid <= largest]), rel=1e-12)
     # No other gamma is better by more than the square of a step of the grid.
     assert 1 <= found / best(np.linspace(1e-3, largest, 5000)) <= 2.0 ** (2 / 8)
+
+
+def test_prank_has_the_best_of_all_margins_that_it_tries() -> None:
+    """D(gamma) is what it is said to be for each gamma, and none that is left out is better."""
+    rng = np.random.default_rng(4)
+    charged = 0
+    for _ in range(60):
+        X, ranks, u, k = random_documents(rng, separable=False)
+        bound = PRank.paper(classes=list(range(k))).bound(u, X, ranks)
+        side = np.where(ranks[:, None] <= np.arange(k - 1), -1, 1)
+        margins = ((X @ u[: 1 - k])[:, None] - u[1 - k :]) * side / np.linalg.norm(u)
+        missed = margins[np.array(reference.prank(X, ranks + 1, k).losses) > 0].ravel()
+        gammas = np.exp2(np.arange(-320, 321) / 8)
+        longest = float(np.linalg.norm(X, axis=1).max())
+        values = [rw.theory.prank_bound(max(margins.min(), 0.0), longest, k).value]
+        values += [
+            rw.theory.prank_bound(g, longest, k, np.maximum(0, g - missed).sum()).value
+            for g in gammas[gammas <= margins.max()].tolist()
+        ]
+        assert bound.value == pytest.approx(min(values), rel=1e-9)
+        charged += bound.terms.get("D", 0) > 0
+    assert charged > 20
 
 
 def test_prank_against_an_adversary() -> None:

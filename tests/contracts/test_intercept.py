@@ -54,7 +54,12 @@ def test_fit_has_an_intercept_and_partial_fit_has_none(name: str, tmp_path: Path
     assert "intercept_" not in vars(kind(fit_intercept=False, **params).fit(X, y))
     assert not kind.paper(**params).fit_intercept
     model = kind(**params).fit(X + 100, y)  # far from 0
-    np.testing.assert_array_equal(kind(**params).fit(X + 116, y).coef_, model.coef_)
+    farther = kind(**params).fit(X + 116, y)
+    np.testing.assert_array_equal(farther.coef_, model.coef_)
+    np.testing.assert_allclose(
+        farther.decision_function(X + 116), model.decision_function(X + 100), atol=1e-8
+    )
+    assert "intercept_" not in vars(farther.set_params(fit_intercept=False).fit(X, y))
     rw.save(model, tmp_path / "m.rw")
     again = rw.load(tmp_path / "m.rw")
     for learner in (model, again):
@@ -106,6 +111,8 @@ def test_bounds_with_an_intercept_on_random_streams(standardize: Any) -> None:
         u = np.linalg.lstsq(np.c_[X, np.ones(len(X))], y + 1.0, rcond=None)[0]
         bound = learner.bound(u, X, y)
         assert bound.terms["loss"] <= bound.value * ROUNDING
+        errors = y + 1 - X @ u[:3] - u[3]  # in whatever scale the learner sees the documents
+        assert bound.terms["f(u)"] == pytest.approx(3 * errors @ errors)
         dual = WidrowHoff(eta, kernel="linear", **given)
         coef = np.linalg.lstsq(np.c_[X, np.ones(len(X))].T, u, rcond=None)[0]
         assert np.isfinite(dual.bound(coef, X, y).value)

@@ -532,8 +532,29 @@ def test_labels_that_were_not_announced(name: str) -> None:
         model.partial_fit(X[:2], [0, 7])
     with pytest.raises(ValueError, match="classes must be sorted if they are numbers"):
         clone(model).partial_fit(X, y, classes=[3, 2, 1, 0])
-    with pytest.raises(ValueError, match="classes must be different labels, worst first"):
-        clone(model).partial_fit(X, y, classes=[0, 1, 1])
+    for bad in ([0, 1, 1], []):
+        with pytest.raises(ValueError, match="classes must be different labels, worst first"):
+            clone(model).partial_fit(X, y, classes=bad)
+    # Those of the call come before those of the learner.
+    told = clone(LABELERS[name]).set_params(classes=[0, 1])
+    assert told.partial_fit(X, y, classes=[0, 1, 2, 3]).classes_.tolist() == [0, 1, 2, 3]
+    model.classes_ = np.array([0, 1, 1, 3])
+    with pytest.raises(rw.DataError, match="classes_ must be different labels"):
+        model.check_state()
+
+
+@pytest.mark.parametrize("kind", ORDINAL)
+def test_truth_values_are_labels(kind: Any) -> None:
+    X, y, _ = make_data()
+    truth, numbers = kind().fit(X, y > 1), kind().fit(X, (y > 1).astype(int))
+    np.testing.assert_array_equal(truth.predict(X), numbers.predict(X))
+    assert truth.score(X, y > 1) == numbers.score(X, y > 1)
+
+
+def test_widrow_hoff_rounds_halves_up() -> None:
+    model = WidrowHoff.paper(classes=[1, 2, 3, 4]).fit([[1.0], [2.0]], [1, 2])
+    model.coef_ = np.array([1.0])
+    assert model.predict([[0.5], [1.5], [2.5], [3.5], [9.0]]).tolist() == [1, 2, 3, 4, 4]
 
 
 def test_steps_that_are_too_long() -> None:

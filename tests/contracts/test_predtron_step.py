@@ -22,6 +22,7 @@ from rankwright.predtron import (
 )
 from rankwright.problems import Multiclass
 from rankwright.scaling import measured
+from rankwright.theory.links import link_exponent, link_size
 
 ROUNDING = 1 + 1e-9
 AUGMENTED: dict[str, Any] = {
@@ -69,6 +70,29 @@ def test_the_step_mends_the_smallest_mistake_on_an_average_input() -> None:
     assert ratio(clone_of("reject").fit(X, y), X) == pytest.approx(1 / 2, rel=6e-3)
     assert ratio(clone_of("ordinal").fit(X, y), X) == pytest.approx(1 / 2, rel=6e-3)  # neighbours
     assert ratio(clone_of("classes").fit(X, y > 0), X) == pytest.approx(1 / 4, rel=6e-3)
+
+
+def test_another_norm_measures_inputs_by_its_own() -> None:
+    for name, expected in (("l1", 1 / 2), ("group", 3 / 4)):
+        X, y = make_data(name)
+        model = clone_of(name, standardize=False).fit(0.1 * X, y)
+        q = link_exponent(link_size(model.norm, 11, 3))
+        assert q != 2
+        lengths = np.linalg.norm(np.c_[0.1 * X, np.ones(len(X))], q, axis=1)
+        assert model.eta_ * np.mean(lengths**2) == pytest.approx(expected, rel=6e-3)
+
+
+def test_steps_where_there_is_nothing_to_measure() -> None:
+    X, y, qid = make_data("ranker")
+    for eta in ("auto", "theory"):  # no input moves a score: any step will do
+        model = clone_of("ranker", eta=eta).fit(0 * X, y, qid)
+        assert model.eta_ == 1.0
+        assert np.isfinite(model.partial_fit(X, y, qid).coef_).all()
+    same = clone_of("ranker").fit(X, 0 * y, qid)  # no ranking is wrong
+    assert ratio(same, X) == pytest.approx(1, rel=6e-3)
+    dual = clone_of("classes", kernel="linear", fit_intercept=False, standardize=False)
+    mean = (X**2).sum(axis=1).mean()
+    assert dual.fit(X, y).eta_ * mean == pytest.approx(1 / 2, rel=6e-3)
 
 
 def clone_of(name: str, **params: Any) -> Any:

@@ -25,6 +25,7 @@ from rankwright.solvers import (
     choose_solver,
     minimize,
 )
+from rankwright.solvers.bundle import _Model
 from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.descent import Descent
 from rankwright.solvers.prox_newton import _Curvature
@@ -362,6 +363,18 @@ def test_a_bundle_never_leaves_a_good_start_for_worse(case: Case) -> None:
     found = solution(case)
     again = solve(case, start=found.coef, max_iter=20)
     assert again.objective[-1] <= found.objective[-1]
+
+
+@pytest.mark.parametrize("omega", [ElasticNet(), ElasticNet(l1=0.1)], ids=str)
+def test_a_bundle_can_be_freed_for_ever(omega: ElasticNet) -> None:
+    model = _Model(omega, 2)
+    for x, loss in ((1.0, 3.0), (-2.0, 5.0)):
+        model.add(np.array([x, 0.5]), loss, np.ones(2))
+    model.keep_near(np.ones(2), 2.0)
+    for _ in range(400):  # 0.1^400 is 0
+        model.scale_mu(0.1)
+    assert model.mu > 0
+    assert np.isfinite(model.minimise(1e-9, model.mu)[0]).all()
 
 
 @pytest.mark.parametrize("tol", [0.3, 0.1, 0.03, 0.01])

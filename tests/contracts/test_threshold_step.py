@@ -146,15 +146,18 @@ def test_auto_is_measured_once_and_kept(tmp_path: Path) -> None:
 def test_a_stream_measures_it_as_the_whole_file(standardize: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5)).round(3) * [1, 10, 100, 1, 1] + [0, 5, 0, 0, 0]
+    X[200:] *= 16  # the first piece is not like the others
     y, qid = np.digitize(X[:, 0], [-1, 1]), np.repeat(np.arange(80), 5)
     rw.write_letor(rw.Dataset(X, y, qid), tmp_path / "train.txt")
     ds = rw.read(tmp_path / "train.txt")
-    given: Any = {"n_epochs": 2, "standardize": standardize}
+    given: Any = {"n_epochs": 2, "standardize": standardize, "classes": [0, 1, 2]}
     stream = rw.fit_stream(PRank(**given), tmp_path / "train.txt")
     whole = PRank(shuffle=False, **given).fit(ds.X, ds.y)
     assert stream.threshold_step_ == whole.threshold_step_ != 1
     np.testing.assert_array_equal(stream.thresholds_, whole.thresholds_)
     np.testing.assert_array_equal(stream.coef_, whole.coef_)
+    dual = rw.fit_stream(PRank(kernel="rbf", **given), tmp_path / "train.txt")
+    assert dual.threshold_step_ == 1.0  # K(x, x), however long the documents are
 
 
 @pytest.mark.parametrize("step", [4, np.int64(4), np.float32(4), 4.0])

@@ -160,8 +160,22 @@ def test_blocks_bound_the_memory_and_change_nothing(monkeypatch: pytest.MonkeyPa
     before = [model.predict(X) for model in models]
     monkeypatch.setattr(votes, "_CELLS", 1)
     monkeypatch.setattr(votes, "UPDATES", 7)
+    monkeypatch.setattr("rankwright.predtron.voting.UPDATES", 7)
     for model, expected in zip(models, before, strict=True):
         np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_a_score_that_is_not_finite_is_named_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, scores = make_data()
+    model = MulticlassPerceptron(variant="voted", **PLAIN).fit(X, scores.argmax(axis=1))
+    X[3] = 1.7e308
+    for cells in (votes._CELLS, 1):  # all documents in one block, or one in each
+        monkeypatch.setattr(votes, "_CELLS", cells)
+        with (
+            np.errstate(all="ignore"),
+            pytest.raises(ValueError, match="the score of row 3 is not finite"),
+        ):
+            model.predict(X)
 
 
 def test_nothing_votes_on_weights_that_change_in_every_round() -> None:

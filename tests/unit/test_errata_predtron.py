@@ -248,9 +248,9 @@ def test_bounds_by_hand() -> None:
     other = predtron_bound("augmented", 2.0, 1.0, 0.5, 1.0, 3.0, eta=0.2)
     assert other.value == pytest.approx((3 + 4 / 0.4) / (1 - 0.8))
     # P2 against any U: M c - l = |U| sqrt(M A), A = 4 R^2 + 2 (C - c)/eta, and C for each mistake.
-    long = predtron_bound("augmented", 2.0, 1.0, 0.5, 1.0, 3.0, eta=0.3)
-    A = 4 + 2 * 0.5 / 0.3
-    assert long.value * 0.5 - 3 == pytest.approx(2 * math.sqrt(long.value * A))
+    long = predtron_bound("augmented", 2.0, 1.0, 0.5, 2.0, 3.0, eta=0.3)
+    n_wrong, A = long.value / 2, 4 + 2 * 1.5 / 0.3
+    assert n_wrong * 0.5 - 3 == pytest.approx(2 * math.sqrt(n_wrong * A))
     assert predtron_corollary(5, 1.0, 1.0, 2, 10).value == 32 * 100 * math.log2(20) ** 2
     ratio = predtron_corollary(6, 1.0, 1.0, 2, 10, 50).value / (32 * 100 * math.log2(20) ** 2)
     assert ratio == pytest.approx(9 * math.log(50))

@@ -50,6 +50,29 @@ def test_a_bundle_finds_its_way_among_features_of_other_sizes() -> None:
     assert raw.objective_[-1] <= scaled.objective_[-1] + raw.gap_ < 0.5 * raw.objective_[0]
 
 
+@pytest.mark.parametrize("alpha", [1e-4, 1e-5])
+def test_a_bundle_frees_a_proximal_term_that_hides_the_minimum(alpha: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) * [1e3, 1, 1, 1]
+    y = np.clip(np.round(X[:, 1] - X[:, 2] + 1), 0, 3)
+    ranker = LinearRanker("slam", alpha=alpha).fit(X, y, np.repeat(np.arange(30), 10))
+    assert ranker.stop_ == "converged"
+    assert ranker.n_iter_ < 80  # about a hundred with a term that stays
+
+
+def test_rounding_is_part_of_a_certified_gap() -> None:
+    gaps, qid = [], np.repeat(np.arange(3), 10)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 1)), rng.integers(0, 3, 30)
+        gaps.append(LinearRanker("rank_hinge", alpha=0.1, tol=1e-13).fit(X, y, qid).gap_)
+        if seed == 0:  # a tolerance below the last digit
+            assert LinearRanker("slam", alpha=0.1, tol=1e-16).fit(X, y, qid).gap_ >= 0
+    # The minimum is found to the last digit, and no better is known of it.
+    assert min(gaps) >= 0
+    assert np.quantile(gaps, 0.1) > 0
+
+
 def test_a_bundle_that_cannot_see_the_gap_says_so() -> None:
     rng = np.random.default_rng(0)
     X = 1e29 * rng.normal(size=(300, 6))
@@ -58,6 +81,7 @@ def test_a_bundle_that_cannot_see_the_gap_says_so() -> None:
         ranker = LinearRanker("slam").fit(X, y, np.repeat(np.arange(30), 10))
     assert ranker.stop_ == "stalled"
     assert ranker.gap_ > 0
+    assert ranker.violation_ == np.inf  # it certifies nothing
     assert np.isfinite(ranker.coef_).all()
 
 

@@ -72,7 +72,7 @@ def test_the_features_are_those_of_l1(ranker: Any) -> None:
         np.testing.assert_array_equal(relaxed.selected_features_, first.selected_features_)
         assert relaxed.sparsity_ == first.sparsity_
         assert relaxed.n_updates_ == first.n_updates_
-    assert relaxed.n_iter_ >= first.n_iter_
+    assert relaxed.n_iter_ > first.n_iter_
 
 
 @every_ranker
@@ -106,6 +106,16 @@ def test_against_an_optimiser_that_knows_nothing_of_ours() -> None:
     # The certificate: how far the refit is from the best weights of these features.
     assert relaxed.objective_[-1] - best.fun <= relaxed.gap_ + 1e-12
     assert relaxed.gap_ < 1e-8
+
+
+def test_tolerance_and_stop_are_those_of_the_refit() -> None:
+    data = sample()
+    loose, tight = (fitted(RANKERS["hinge"], data, relax=True, tol=tol) for tol in (1e-2, 1e-8))
+    assert tight.gap_ < 1e-6 < 1e-2 < loose.gap_
+    with pytest.warns(ConvergenceWarning, match="stopped after 8 iterations"):
+        short = fitted(RANKERS["logistic"], data, relax=True, max_iter=8)
+    assert short.stop_ == "converged"
+    assert short.violation_ < 1e-8
 
 
 @pytest.mark.parametrize("penalty", ["l2", None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -69,6 +69,16 @@ def test_papers_have_settings_of_their_own() -> None:
     assert "fit_intercept" not in rw.PredtronRanker.paper_params()  # it has none
     assert rw.PredtronClassifier.paper().fit_intercept is False
     assert "shuffle" not in rw.PAMIR.paper_params()
+
+
+def test_a_class_has_its_say_over_its_bases() -> None:
+    class Mine(rw.PRank):
+        LEFT_OPEN: ClassVar[dict[str, Any]] = {"threshold_step": (4.0, 2.0)}
+        PAPER: ClassVar[dict[str, Any]] = {"n_epochs": 3}
+
+    params = Mine.paper_params()
+    assert (params["threshold_step"], params["n_epochs"], params["variant"]) == (2.0, 3, "last")
+    assert Mine().fit(X, Y).threshold_step_ == 4.0
 
 
 @pytest.mark.parametrize("name", ONLINE)

@@ -335,6 +335,8 @@ def test_weights_of_ones_own_need_their_sum() -> None:
     loss = SLAM(lambda y: y)
     assert theory.generalization(loss, 3.0, 10, 1.0, V=0.5).L2 == 2 * 0.5 * 3
     assert theory.generalization("slam", 3.0, 10, 1.0, V=0.25).L2 == 2 * 0.25 * 3
+    smooth = theory.generalization("smooth-slam", 3.0, 10, 1.0, V=0.25).L2
+    assert smooth == pytest.approx(2 / math.log(2) * 0.25 * 3)
     with pytest.raises(ValueError, match=r"but that of SLAM.* is inf\. Pass V, the largest sum"):
         theory.generalization(loss, 3.0, 10, 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -108,6 +109,11 @@ def test_the_norms_of_section_6_1_are_attained(m: int) -> None:
     binary = (np.arange(m) < m // 2).astype(float)
     norm = theory.score_gradient_norms(theory.SVMMAP(), scores, binary)
     assert norm == pytest.approx(4)
+
+
+@pytest.mark.parametrize("loss", [theory.SVMMAP(), theory.LargeMarginNDCG()], ids=str)
+def test_one_document_has_nothing_to_order(loss: theory.SVMMAP | theory.LargeMarginNDCG) -> None:
+    assert loss.value_and_grad([3.0], [1])[0] == loss.lipschitz(1) == 0
 
 
 def test_structured_losses_are_in_the_table() -> None:
@@ -232,6 +238,19 @@ def test_a_vote_may_cost_twice_the_mean() -> None:
     bound = theory.online_to_batch(6.0, 100, "voted", largest_loss=4, delta=0.1)
     single = theory.online_to_batch(10.0, 100, "random", largest_loss=4, delta=0.1)
     assert bound.value == pytest.approx(2 * single.value)
+
+
+def test_streams_by_hand() -> None:
+    # delta = e^-2: C sqrt(2/(2 x 50)) = C/sqrt(50), and ln(2 x 50/delta) = ln 100 + 2 for T = 49.
+    delta, C = math.exp(-2), 3.0
+    found = [
+        theory.online_to_batch(10.0, 50, name, largest_loss=C, delta=delta).value
+        for name in ("random", "averaged", "voted")
+    ]
+    wide = C / math.sqrt(50)
+    assert found == pytest.approx([0.2 + wide, 0.26 + wide, 2 * (0.26 + wide)])
+    best = theory.online_to_batch(7.0, 49, "best", largest_loss=C, delta=delta).value
+    assert best == pytest.approx(1 / 7 + 6 * C * math.sqrt(math.log(100) + 2) / 7)
 
 
 @pytest.mark.parametrize(

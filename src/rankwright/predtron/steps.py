@@ -90,7 +90,7 @@ class PredtronSteps(StepParameters, PredtronGuarantees):
 
     def _practical_step(self, data: PredtronData, whole: bool, d: int) -> float:
         square = self.__dict__.pop("_measured", None) or self._mean_input(data, d)
-        step = self._smallest_mistake(data, d) / max(square, 1e-300)
+        step = _over(self._smallest_mistake(data, d), square)
         # To three digits: the last bits depend on how the inputs were measured.
         return float(f"{step:.2e}")
 
@@ -134,7 +134,7 @@ class PredtronSteps(StepParameters, PredtronGuarantees):
         n = link_size(self.norm, data.X.shape[1] + self.fit_intercept, d)
         # Theorem 1's c_L / (4 R^2), for which eta = 1 will not do (P2); another norm adds its
         # constant (Corollary 6).
-        return smallest / max(4 * link_constant(self.norm, n) * radius**2, 1e-300)
+        return _over(smallest, 4 * link_constant(self.norm, n) * radius**2)
 
     def _smallest_loss(self, data: PredtronData, whole: bool) -> float:
         problem = self._problem()
@@ -148,6 +148,10 @@ class PredtronSteps(StepParameters, PredtronGuarantees):
                 ) from None
         labels = map(data.label_of, range(data.n_rounds))
         return min((loss_range(problem, label)[0] for label in labels), default=math.inf)
+
+
+def _over(loss: float, square: float) -> float:
+    return loss / square if square > 0 else math.inf
 
 
 def _mean_power(X: Matrix, q: float, intercept: bool) -> float:

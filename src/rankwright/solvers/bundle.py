@@ -28,8 +28,7 @@ _BEYOND = 0.1
 # When the model with its proximal term promises little, and without it much, the term is ten times
 # too strong.
 _FREER = 0.1
-# The last digit. A proximal weight so many times the first one leaves no step that could gain it,
-# one so many times smaller is as good as none.
+# The last digit. A proximal weight so many times smaller than the first one is as good as none.
 _EPS = float(np.finfo(np.float64).eps)
 _TROUBLES = {
     "stalled": "No step gains a digit: the features are of very different or very large sizes. "
@@ -64,8 +63,7 @@ def bundle(
     between there and the best so far, and adds the planes there and at a point a little beyond.
     When the proximal model has nothing left to gain, the model alone gives a lower bound of the
     objective, and with it the gap; this needs an l2 penalty, without which the gap is reported as
-    infinite. It stops as ``"stalled"`` when the proximal weight has grown so large that no step can
-    gain a digit.
+    infinite. It stops as ``"stalled"`` when numbers are so large that their rounding hides the gap.
 
     Parameters
     ----------
@@ -95,9 +93,9 @@ def bundle(
         # The model's minimum need not be known better than what it is needed for.
         accuracy = max(_OF_ENOUGH * enough, _OF_GAP * min(gap, best_value))
         trial, lower, noise = model.minimise(accuracy, model.mu)
-        gap, alone = best_value - lower, False
+        gap = best_value - lower
         # Sums of numbers so large that their rounding hides the gap certify nothing; NaN neither.
-        if model.is_stiff or not noise <= max(enough, 4 * _EPS * best_value):
+        if not noise <= max(enough, 4 * _EPS * best_value):
             stop, gap = "stalled", math.inf
             break
         if gap <= enough:
@@ -105,14 +103,12 @@ def bundle(
             if penalty.convexity > 0:
                 # Without the proximal term the model bounds the objective everywhere.
                 trial, lower, noise = model.minimise(_OF_ENOUGH * enough, 0.0)
-                excess = certified = best_value - lower + noise
-                # If it knows less than that no objective is below 0, its minimum is far off.
-                alone = excess <= at_zero
+                excess = best_value - lower + noise
+                certified = max(excess, 0.0)
             if excess <= enough:
                 stop = "converged"
                 break
-            if not alone:
-                model.scale_mu(_FREER)  # it is the proximal term that promises so little
+            model.scale_mu(_FREER)  # it is the proximal term that promises so little
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
@@ -121,7 +117,7 @@ def bundle(
             best, best_value = best + t * (trial - best), value
             best_scores = best_scores + t * (scores - best_scores)
             model.keep_near(best, None)
-        elif not alone:
+        else:
             model.scale_mu(_TIGHTER)
         history.append(best_value)
         # A plane a little beyond the best point tells more than one at a distant trial.
@@ -202,7 +198,7 @@ class _Model:
         return loss
 
     def keep_near(self, centre: Floats, mu: float | None) -> None:
-        """Centre the proximal term; its first weight tells how large and small it may become."""
+        """Centre the proximal term; its first weight tells how small it may become."""
         self.centre = centre
         if mu is not None:
             self.mu = self.first_mu = mu
@@ -210,11 +206,6 @@ class _Model:
     def scale_mu(self, factor: float) -> None:
         """Trust the model farther from the centre, or with a factor above 1 less far."""
         self.mu = max(self.mu * factor, self.first_mu * _EPS)
-
-    @property
-    def is_stiff(self) -> bool:
-        """Whether the proximal term leaves no step that could gain a digit."""
-        return self.mu * _EPS >= self.first_mu
 
     def excess(self, value: float) -> float:
         """Estimate how far ``value``, the objective at the centre, is from its minimum without l2.
