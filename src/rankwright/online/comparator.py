@@ -71,8 +71,10 @@ class Dual:
         found = cls(kernel, points, coef, thresholds, 0.0)
         products = coef * found.scores(rows)
         squared = float(products.sum())
-        # What rounding can make of 0, and no more.
-        if not kernel.is_mercer or squared < -1e-9 * float(np.abs(products).sum()):
+        # What rounding can make of 0, where coefficients cancel, and no more.
+        squares = kernel.squared_lengths(rows, points if kernel.precomputed else None)
+        largest = float(((np.abs(coef).T @ np.sqrt(np.abs(squares))) ** 2).sum())
+        if not kernel.is_mercer or squared < -1e-9 * largest:
             raise ValueError(
                 "a bound needs a kernel that is positive semi-definite (a polynomial one has "
                 f"coef0 >= 0), but in this one the comparator's squared length is {squared:.3g}."
