@@ -256,4 +256,8 @@ def test_the_formulas() -> None:
     found = budget_theorem(1.0, 1.0, 100, 2.0, max_docs=5, smallest_gain=0.5)
     assert found.value == pytest.approx(10 / (1 - np.log(420) / 10))
     assert budget_theorem(10.0, 1.0, 100).value == np.inf
+    assert budget_bound(np.inf, 0.0, 1.0).value == np.inf
+    for name, value in (("max_docs", -5), ("budget", 2.5)):
+        with pytest.raises(ValueError, match=f"^{name} must be a positive integer, but is {value}"):
+            budget_theorem(**{"u_norm": 1.0, "growth": 1.0, "budget": 10, name: value})
     assert budget_theorem(1.0, 1.0, 4, max_docs=5).value == np.inf

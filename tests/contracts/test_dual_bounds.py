@@ -203,9 +203,13 @@ def test_comparators_that_cannot_be() -> None:
     for u, message in (
         (np.ones(7), "a coefficient for each of the 40 rows of X, but has shape"),
         (np.ones(40), "1 coefficients for each document and 2 thresholds, but has 1 and 0"),
-        (DualComparator(X, np.ones(3)), "finite coefficients for each of 40 documents"),
-        (DualComparator(X, np.full(40, np.nan), [0, 1]), "finite coefficients for each of 40"),
-        (DualComparator(X[:, :1], np.ones(40), [0, 1]), "features"),
+        (DualComparator(X[:, :1], np.ones(40), [0, 1]), "^points of the comparator: X has 1 feat"),
+        (DualComparator(X * np.nan, np.ones(40), [0, 1]), "^points of the comparator: X must have"),
+        (DualComparator([0, 1], np.ones(2), [0, 1]), "columns are for kernel='precomputed'"),
+        (None, "^the comparator must be finite numbers, but is None"),
+        (PRank(kernel="rbf"), "^This PRank instance is not fitted yet"),
+        (PRank(kernel="poly").fit(X, y), "kernel of the learner, .*rbf.* was fitted with .*poly"),
+        (PRank(kernel="rbf", gamma=3.0).fit(X, y), "gamma=None.* was fitted with .*gamma=3.0"),
     ):
         with pytest.raises(ValueError, match=message):
             model.bound(u, X, y)
@@ -213,6 +217,57 @@ def test_comparators_that_cannot_be() -> None:
         GuaranteeLog(np.ones(42)).partial_fit(model, X, y)
     with pytest.raises(ValueError, match="only a learner with a kernel is a comparator"):
         model.bound(PRank().fit(X, y), X, y)
+    for points in ([0, 40], X):
+        u = DualComparator(points, np.ones(len(points)), [0, 1])
+        with pytest.raises(ValueError, match="columns of the kernel, whole numbers from 0 to 39"):
+            PRank(kernel="precomputed", **PLAIN).bound(u, X @ X.T, y)
+
+
+def test_kernels_with_the_same_values_are_the_same() -> None:
+    X, y = stream(np.random.default_rng(5), "prank")
+    u = PRank(kernel="rbf", degree=5, **PLAIN).fit(X, y)  # a degree means nothing here
+    named = PRank(kernel="rbf", gamma=1 / X.shape[1], **PLAIN).bound(u, X, y)
+    assert named.value == PRank(kernel="rbf", **PLAIN).bound(u, X, y).value
+    other = MulticlassPerceptron(kernel="rbf", fit_intercept=False).fit(X, y)
+    with pytest.raises(ValueError, match=r"PlusOne.* was fitted with Kernel"):
+        MulticlassPerceptron(kernel="rbf", fit_intercept=True).bound(other, X, y)
+
+
+@pytest.mark.parametrize(
+    ("points", "coef", "message"),
+    [
+        (np.ones((5, 2)), np.ones(4), "^coef must have a row for each of the 5 points, and a col"),
+        (np.ones((5, 2)), np.ones((2, 5)), r"for each of the 5 points.*has shape \(2, 5\)"),
+        (np.ones((5, 2)), np.full(5, np.nan), "^coef must be finite numbers, but has NaN"),
+        (np.ones((5, 2)), "ones", "^coef must be finite numbers, but is a str"),
+        (np.ones(5), np.ones(5), r"^points must be documents, a row .*have shape \(5,\)"),
+    ],
+)
+def test_sums_that_cannot_be(points: Any, coef: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DualComparator(points, coef)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_comparators_that_are_no_weights(name: str) -> None:
+    X, *rest = stream(np.random.default_rng(5), name)
+    learner = clone(LEARNERS[name][0]).set_params(kernel=None)
+    dual = DualComparator(X, np.ones(len(X)))
+    for u, found in (
+        (None, "is None"),
+        (dual, "is a DualComparator"),
+        (clone(learner), f"is a {type(learner).__name__}"),
+        (np.full(X.shape[1], np.nan), "has NaN or infinity"),
+    ):
+        with pytest.raises(ValueError, match=f"^the comparator must be finite .*, but {found}"):
+            learner.bound(u, X, *rest)
+
+
+def test_kernels_that_return_what_cannot_be() -> None:
+    X, y = stream(np.random.default_rng(5), "prank")
+    for value, found in ((np.full((40, 40), np.nan), "nan, which is not"), (X, r"shape \(40, ")):
+        with pytest.raises(ValueError, match=rf"values of shape \(40, 40\), but returned {found}"):
+            PRank(kernel=lambda a, b, value=value: value).fit(X, y)
 
 
 def test_blocks_of_documents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

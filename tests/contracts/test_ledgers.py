@@ -63,6 +63,10 @@ def test_classes_that_the_first_piece_lacks() -> None:
             log.partial_fit(learner, X[rows], y[rows], classes=[0, 1, 2])
         assert learner.classes_.tolist() == [0, 1, 2]
         assert all(entry.loss <= entry.bound for entry in log.entries)
+    with pytest.raises(ValueError, match=r"^the first call of partial_fit needs classes"):
+        GuaranteeLog(U).partial_fit(rw.PredtronClassifier(), X, y)
+    with pytest.raises(TypeError, match=r"^classes are for learners that predict one of them,"):
+        GuaranteeLog(np.ones(3)).partial_fit(rw.SLAMPerceptron(), X, y, classes=[0, 1, 2])
     prank = rw.PRank()
     log = GuaranteeLog(np.ones(5))
     log.partial_fit(prank, X[:5], y[:5], classes=[0, 1, 2])

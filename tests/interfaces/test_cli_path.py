@@ -60,6 +60,10 @@ def test_path_prints_a_table_and_draws(data: Path, run: Cli) -> None:
         (["--n-alphas", "0"], "--n-alphas must be a positive integer, but is 0."),
         (["--model", "pamir"], "path needs a model with a path of penalties, not pamir."),
         (["--penalty", "l3"], "penalty must be 'l1', 'l2', 'elasticnet' or None, but is 'l3'."),
+        (
+            ["-p", "penalty=l2"],
+            "the penalty of a path must be given by --penalty, but came by -p. Use --penalty l2.",
+        ),
         (["--metric", "f1"], "there is no metric 'f1'. There are "),
         (["-p", "layers=1"], "layers must be at least 2, or cut points, but is 1."),
     ],

@@ -198,7 +198,11 @@ def test_labels_are_found_in_files_and_asked_for_in_pipes(data: Path, tmp_path: 
         ),
         (
             ["--stream", "--model", "slam-perceptron", "-p", "update=paper"],
-            "needs radius, max_docs and v_max, or eta, before partial_fit",
+            "needs radius, max_docs and v_max, or eta, before partial_fit or a stream",
+        ),
+        (
+            ["--stream", "--model", "slam-perceptron", "--paper"],
+            "on the command line by -p eta=...",
         ),
     ],
 )

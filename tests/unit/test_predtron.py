@@ -137,7 +137,9 @@ def test_a_callable_representation_is_not_saved(tmp_path: Path) -> None:
         ),
         (PredtronClassifier([1.0, 2.0, 3.0]), [0, 1, 1], "loss must have a cost for each of 2"),
         (PredtronClassifier([[0, 1], [1, 1]]), [0, 1, 1], "loss must be 0 on the diagonal"),
-        (PredtronClassifier(reject=-1.0), [0, 1, 1], "reject must be a positive cost"),
+        (PredtronClassifier(reject=-1.0), [0, 1, 1], "reject must be a positive cost.* but has -1"),
+        (PredtronClassifier(reject=[0.1] * 3), [0, 1, 1], r"one for each of 2 .* has shape \(3,\)"),
+        (PredtronClassifier(reject="x"), [0, 1, 1], "^reject must be finite numbers, but is a str"),
         (
             PredtronClassifier(reject=0.1, mode="predicted"),
             [0, 1, 1],

@@ -240,6 +240,8 @@ def test_table_has_a_row_for_each_loss_and_agrees_with_it() -> None:
 
 
 def test_table_of_chosen_losses() -> None:
+    assert theory.loss_table("xendcg") == theory.loss_table(["xendcg"])
+    assert theory.loss_table(SLAM()) == theory.loss_table([SLAM()])
     table = theory.loss_table([RankLogistic(normalize="pairs"), "listnet", SLAM(lambda y: y)])
     assert table[0].name == "RankLogistic(normalize='pairs')"
     assert table[0].gradient == {10: 2, 1000: 2}

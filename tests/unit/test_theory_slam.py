@@ -142,8 +142,13 @@ def test_theorem_8_has_never_the_worse_rate(name: str) -> None:
 
 
 def test_what_rates_and_norms_cannot_be_asked() -> None:
-    with pytest.raises(ValueError, match=r"^n_queries must be at least 1, but is 0\.$"):
+    with pytest.raises(ValueError, match=r"^n_queries must be a positive integer, but is 0\.$"):
         theory.chapelle_wu_rate(1.0, 1.0, 0, 1.0, 5)
+    with pytest.raises(ValueError, match=r"^m must be a positive integer, but is 0\.$"):
+        theory.chapelle_wu_rate(1.0, 1.0, 10, 1.0, 0)
+    for threshold in (np.nan, "x"):
+        with pytest.raises(ValueError, match=r"^threshold must be a finite number, but is"):
+            theory.SVMMAP(threshold)
     with pytest.raises(ValueError, match=r"^p must be 1 or 2, but is 3\.$"):
         theory.score_gradient_norms("slam", [0.0, 1.0], [1, 0], p=3)
 
@@ -256,7 +261,10 @@ def test_streams_by_hand() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_rounds": 0}, "^n_rounds must be at least 1, but is 0"),
+        ({"n_rounds": 0}, "^n_rounds must be a positive integer, but is 0"),
+        ({"n_rounds": 9.5}, "^n_rounds must be a positive integer, but is 9.5"),
+        ({"cumulative_loss": 11.0}, r"at most largest_loss \* n_rounds, 10, but is 11\. Pass the"),
+        ({"cumulative_loss": "x"}, "^cumulative_loss must be a number >= 0, but is 'x'"),
         ({"cumulative_loss": -1.0}, "^cumulative_loss must be a number >= 0, but is -1.0"),
         ({"predicts": "last"}, "^predicts must be one of random, averaged, .*, but is 'last'"),
         ({"delta": 1.0}, "^delta must lie between 0 and 1, but is 1.0"),

@@ -53,6 +53,11 @@ def path(
     given = {"n_jobs": jobs} | parse_params(param or [])
     if not model_class(model).has_path:
         raise ValueError(f"path needs a model with a path of penalties, not {model}.")
+    if "penalty" in given:
+        raise ValueError(
+            f"the penalty of a path must be given by --penalty, but came by -p. Use --penalty "
+            f"{given['penalty']}."
+        )
     ranker = make_model(model, penalty=penalty, **given)
     fill_missing(columns, ranker)
     ranker.check_params()

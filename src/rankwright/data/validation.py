@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +33,28 @@ def check_count(name: str, value: Any, least: int = 1, *, optional: bool = False
         what = "a positive integer" if least == 1 else f"an integer of at least {least}"
         none = " or None" if optional else ""
         raise ValueError(f"{name} must be {what}{none}, but is {value!r}.")
+
+
+def check_number(name: str, value: Any, *, positive: bool = False) -> None:
+    """Raise unless a parameter is a finite number, above 0 if it must be."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or (positive and value <= 0):
+        what = "a positive number" if positive else "a finite number"
+        raise ValueError(f"{name} must be {what}, but is {value!r}.")
+
+
+def finite_numbers(name: str, values: Any, hint: str = "") -> Floats:
+    """Return a parameter as an array of finite numbers, of any shape; ``hint`` ends the message."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+        fault = "" if np.isfinite(array).all() else "has NaN or infinity"
+    except (TypeError, ValueError):
+        fault = f"is a {type(values).__name__}"
+    if values is None:
+        fault = "is None"
+    if fault:
+        raise ValueError(f"{name} must be finite numbers, but {fault}.{hint}")
+    return array
 
 
 def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_number
 from rankwright.losses.blocks import group_means
 from rankwright.losses.loss import Bound, by_query, sum_by_query
 from rankwright.metrics.binary import AP
@@ -45,8 +45,7 @@ class MetricWeights:
                 )
         elif not callable(self.metric):
             raise TypeError(f"metric must be a text or a function, but is {self.metric!r}.")
-        if not math.isfinite(self.threshold):
-            raise ValueError(f"threshold must be a finite number, but is {self.threshold!r}.")
+        check_number("threshold", self.threshold)
         if self.weights not in ("group", "printed"):
             raise ValueError(f"weights must be 'group' or 'printed', but is {self.weights!r}.")
         if self.metric == "map-uniform" and self.weights == "printed":

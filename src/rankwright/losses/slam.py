@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_number
 from rankwright.losses.loss import Loss
 from rankwright.losses.metric_weights import MetricWeights, Sharing
 from rankwright.threads import n_threads
@@ -76,8 +75,7 @@ class SLAM(MetricWeights, Loss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (math.isfinite(self.margin) and self.margin > 0):
-            raise ValueError(f"margin must be a positive number, but is {self.margin!r}.")
+        check_number("margin", self.margin, positive=True)
 
     @property
     def unit(self) -> float:

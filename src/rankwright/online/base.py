@@ -275,6 +275,14 @@ class OnlineLearner(Settings, Standardized):
         """Raise for parameters that cannot be."""
         super().check_params()
 
+    def _check_announced(self, classes: ArrayLike | None) -> None:
+        """Raise for classes that ``partial_fit`` would not take, or that it needs."""
+        if classes is not None:
+            raise TypeError(
+                f"classes are for learners that predict one of them, not for "
+                f"{type(self).__name__}: leave them out."
+            )
+
     def _warn_of_no_update(self) -> None:
         """Warn where a learner that learned nothing is of no use: rankers are not."""
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.dataset import Dataset
+from rankwright.data.validation import Floats, Matrix, finite_numbers
 from rankwright.online.kernel import BLOCK, Kernel
 from rankwright.theory.margins import check_comparator
 
@@ -31,7 +32,8 @@ class DualComparator:
     points : array-like of shape (n_points, n_features)
         Documents; with a precomputed kernel their columns.
     coef : array-like of shape (n_points,) or (n_points, n_scores)
-        :math:`c`.
+        :math:`c`, a row for each point. (An array in ``bound`` is the other way round: like
+        weights, it has a row for each score.)
     thresholds : array-like of shape (n_ranks - 1,), optional
         Those of :class:`~rankwright.online.PRank`, beside these scores.
 
@@ -51,6 +53,25 @@ class DualComparator:
     points: Any
     coef: ArrayLike
     thresholds: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        # What else documents must be depends on the learner: NaN may be filled in, for one.
+        points = self.points.X if isinstance(self.points, Dataset) else self.points
+        shape = np.shape(points)
+        columns = len(shape) == 1 and np.asarray(points).dtype.kind in "iu"
+        if len(shape) != 2 and not columns:
+            raise ValueError(
+                "points must be documents, a row for each, or columns of a precomputed kernel, but "
+                f"have shape {shape}. For one document use [x]."
+            )
+        coef = finite_numbers("coef", self.coef)
+        if coef.ndim not in (1, 2) or len(coef) != shape[0]:
+            raise ValueError(
+                f"coef must have a row for each of the {shape[0]} points, and a column for each "
+                f"score if there are several, but has shape {coef.shape}."
+            )
+        if self.thresholds is not None and finite_numbers("thresholds", self.thresholds).ndim != 1:
+            raise ValueError("thresholds must be a vector.")
 
 
 @dataclass(frozen=True)

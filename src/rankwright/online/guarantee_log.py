@@ -111,8 +111,8 @@ class GuaranteeLog:
         X, y, qid
             As for its ``partial_fit``.
         classes : array-like of shape (n_classes,), optional
-            All labels there will be, for learners of classes; looked at in the first call. By
-            default those of the first y, or of the learner's own parameter ``classes``.
+            All labels there will be, as for the ``partial_fit`` of learners of classes; looked at
+            in the first call. Other learners take none.
         """
         if not isinstance(learner, OnlineLearner):
             raise TypeError(f"learner must be an online learner, but is {learner!r}.")
@@ -122,6 +122,7 @@ class GuaranteeLog:
                 f"learner must have seen the {self._n_rounds} rounds of this log and no others, "
                 f"but has seen {seen}."
             )
+        learner._check_announced(classes)
         learner.partial_fit_rounds(X, y, qid, self._ledger, classes)
         self._n_rounds = learner.n_rounds_
         self._guarantee = learner.guarantee(self._ledger)

@@ -15,6 +15,7 @@ from rankwright.online.kernel import Kernel, PlusOne
 from rankwright.online.ordinal import OrdinalLearner
 from rankwright.online.standardize import bias_in_scale
 from rankwright.scaling import Kind
+from rankwright.theory.margins import comparator_array
 
 
 class InterceptLearner(OrdinalLearner):
@@ -57,7 +58,7 @@ class InterceptLearner(OrdinalLearner):
     def _comparator_in_scale(self, u: Any) -> Any:
         if self._n_weights == self.n_features_in_:
             return super()._comparator_in_scale(u)
-        given = np.asarray(u, dtype=np.float64)
+        given = comparator_array(u)
         if given.ndim and given.shape[-1] == self.n_features_in_:
             given = np.concatenate([given, np.zeros((*given.shape[:-1], 1))], axis=-1)
         return super()._comparator_in_scale(given)

@@ -102,6 +102,18 @@ class Kernel:
         ]
         return np.concatenate(squares)
 
+    def _gamma_for(self, n_features: int) -> float:
+        return 1 / max(n_features, 1) if self.gamma is None else self.gamma
+
+    def essence(self, n_features: int) -> tuple[Any, ...]:
+        """Return what the kernel's values depend on: kernels are the same if it is."""
+        used: tuple[Any, ...] = ()
+        if self.kind in ("poly", "rbf"):
+            used = (self._gamma_for(n_features),)
+        if self.kind == "poly":
+            used += (self.degree, self.coef0)
+        return (type(self), self.kind, *used)
+
     def __call__(self, X: Matrix, points: Any) -> Floats:
         """Return the kernel's values, documents by points."""
         if self.precomputed:
@@ -109,13 +121,16 @@ class Kernel:
         rows = _dense(X)
         if callable(self.kind):
             values = np.asarray(self.kind(rows, points), dtype=np.float64)
-            if values.shape != (len(rows), len(points)) or not np.isfinite(values).all():
-                raise ValueError(
-                    f"kernel must return finite values of shape {(len(rows), len(points))}, but "
-                    f"returned shape {values.shape}."
-                )
-            return values
-        gamma = 1 / max(rows.shape[1], 1) if self.gamma is None else self.gamma
+            found = f"shape {values.shape}"
+            if values.shape == (len(rows), len(points)):
+                if np.isfinite(values).all():
+                    return values
+                found = f"{values[~np.isfinite(values)][0]}, which is not finite"
+            raise ValueError(
+                f"kernel must return finite values of shape {(len(rows), len(points))}, but "
+                f"returned {found}."
+            )
+        gamma = self._gamma_for(rows.shape[1])
         if self.kind == "rbf":
             squares = (rows**2).sum(1)[:, None] + (points**2).sum(1) - 2 * (rows @ points.T)
             return np.asarray(np.exp(-gamma * np.maximum(squares, 0)))

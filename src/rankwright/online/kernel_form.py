@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix, check_X
@@ -22,6 +23,7 @@ from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
 from rankwright.online.votes import Ballots, History, count_votes, linear_history, survived
 from rankwright.theory.gradients import mean_square, radius
+from rankwright.theory.margins import comparator_array
 
 
 class KernelForm(KernelParameters, Settings, Standardized):
@@ -226,20 +228,33 @@ class KernelForm(KernelParameters, Settings, Standardized):
         """
         if self.kernel is None:
             raise ValueError("only a learner with a kernel is a comparator in kernel form.")
+        check_is_fitted(self, "support_")
         points = self.support_
         if "scale_" in vars(self):  # documents as they are
             points = points * self.scale_ + vars(self).get("center_", 0.0)
         return DualComparator(points, self.predicting_coef(), vars(self).get("thresholds_"))
 
+    def _of_learner(self, u: Any) -> Any:
+        """Return a learner that is a comparator in kernel form; others are as they were."""
+        if not isinstance(u, KernelForm):
+            return u
+        found, mine, its = u.as_comparator(), self._kernel(), u._kernel()
+        n = u.n_features_in_
+        if mine.essence(n) != its.essence(n):
+            raise ValueError(
+                f"the comparator must have the kernel of the learner, {mine}, but was fitted with "
+                f"{its}. Fit it with the same."
+            )
+        return found
+
     def _comparator_for(self, u: Any, X: Any) -> Any:
         """Return a comparator of ``bound``: coefficients of the rows of X become a sum of them."""
         if self.kernel is None:
             return u
-        if isinstance(u, KernelForm):
-            u = u.as_comparator()
+        u = self._of_learner(u)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(u, DualComparator):
-            given = np.asarray(u, dtype=np.float64)
+            given = comparator_array(u)
             if given.ndim not in (1, 2) or given.shape[-1] < n:
                 raise ValueError(
                     f"the comparator must have a coefficient for each of the {n} rows of X, but "
@@ -253,8 +268,7 @@ class KernelForm(KernelParameters, Settings, Standardized):
     def _comparator_in_scale(self, u: Any) -> Any:
         if self.kernel is None:
             return super()._comparator_in_scale(u)
-        if isinstance(u, KernelForm):
-            u = u.as_comparator()
+        u = self._of_learner(u)
         if not isinstance(u, Dual | DualComparator):
             raise ValueError(
                 "a comparator in kernel form must be a DualComparator: documents, and their "
@@ -300,18 +314,25 @@ class KernelForm(KernelParameters, Settings, Standardized):
         if X is None:
             rows: Any = np.empty((0, self.n_features_in_))
             if len(coef):  # a learner that made no update has none
-                rows = self._in_scale(check_features(self, u.points))
+                rows = self._in_scale(self._documents(u.points))
             points = self._kernel().points(rows, np.arange(rows.shape[0]), None)
         else:
             points = np.asarray(u.points)
-            rows = check_X(X)[points]
-        if coef.ndim != 2 or len(coef) != len(points) or not np.isfinite(coef).all():
-            raise ValueError(
-                f"the comparator must have finite coefficients for each of {len(points)} "
-                f"documents, but they have shape {coef.shape}."
-            )
+            rows = check_X(X)[_columns(points, X)]
         b = np.empty(0) if u.thresholds is None else np.asarray(u.thresholds, dtype=np.float64)
         return Dual.measured(self._kernel(), rows, points, coef, b)
+
+    def _documents(self, points: Any) -> Matrix:
+        """Return the points of a comparator as ``predict`` reads documents."""
+        if np.ndim(points) == 1:
+            raise ValueError(
+                "points of the comparator must be documents, a row for each, but are whole "
+                "numbers: columns are for kernel='precomputed'."
+            )
+        try:
+            return check_features(self, points)
+        except ValueError as error:
+            raise ValueError(f"points of the comparator: {error}") from None
 
     def _kernel_scores(self, X: Matrix) -> Floats:
         """Return the scores of documents."""
@@ -360,3 +381,16 @@ class KernelForm(KernelParameters, Settings, Standardized):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def _columns(points: Ints, X: Any) -> Ints:
+    """Return the points of a comparator, which are columns of a whole precomputed kernel."""
+    n = len(X) if isinstance(X, list) else X.shape[0]
+    outside = (points < 0) | (points >= n)
+    if points.ndim != 1 or outside.any():
+        found = f"have shape {points.shape}" if points.ndim != 1 else f"have {points[outside][0]}"
+        raise ValueError(
+            "points of the comparator must be columns of the kernel, whole numbers from 0 to "
+            f"{n - 1}, but {found}."
+        )
+    return points

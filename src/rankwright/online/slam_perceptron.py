@@ -176,8 +176,9 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
             return 1.0
         if not whole and None in (self.radius, self.max_docs, self.v_max):
             raise ValueError(
-                "update='paper' needs radius, max_docs and v_max, or eta, before partial_fit: its "
-                "step depends on documents that are still to come."
+                "update='paper' needs radius, max_docs and v_max, or eta, before partial_fit or a "
+                "stream: its step depends on documents that are still to come. Pass one of these, "
+                "on the command line by -p eta=... or -p radius=... -p max_docs=... -p v_max=..."
             )
         v = self.loss.document_weights(data.y, data.groups)
         facts = SLAMFacts.of(v, data.groups, self.loss.cutoff)

@@ -17,6 +17,7 @@ from rankwright.estimator import Estimator, Model, check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.parameters import RoundParameters
 from rankwright.scaling import FeatureScale, Kind, Moments, measured, power_of_two
+from rankwright.theory.margins import comparator_array
 
 
 def bias_in_scale(rest: Floats, offset: Any) -> Floats:
@@ -135,12 +136,12 @@ class Standardized(RoundParameters, Model, Estimator):
 
     def _comparator_in_scale(self, u: Any) -> Any:
         """Return a comparator, which is of the form of the published weights, in the scale."""
+        given = comparator_array(u)
         if "scale_" not in vars(self):
-            return u
-        given = np.asarray(u, dtype=np.float64)
+            return given
         n = self.n_features_in_
         if given.ndim == 0 or given.shape[-1] < n:
-            return u  # refused where it is used
+            return given  # refused where it is used
         rest = self._rest_in_scale(given[..., n:], self._offset(given[..., :n]))
         return np.concatenate([given[..., :n] * self.scale_, rest], axis=-1)
 

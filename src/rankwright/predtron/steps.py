@@ -127,8 +127,9 @@ class PredtronSteps(StepParameters, PredtronGuarantees):
         if radius is None:
             if not whole:
                 raise ValueError(
-                    "mode='augmented' needs radius or eta before partial_fit: the theorem's step "
-                    "depends on the largest input, which may be still to come."
+                    "mode='augmented' needs radius or eta before partial_fit or a stream: the "
+                    "theorem's step depends on the largest input, which may be still to come. Pass "
+                    "one of them, on the command line by -p radius=... or -p eta=..."
                 )
             radius = self._radius(data)
         n = link_size(self.norm, data.X.shape[1] + self.fit_intercept, d)
@@ -143,8 +144,9 @@ class PredtronSteps(StepParameters, PredtronGuarantees):
         except ValueError:  # it depends on the labels
             if not whole:
                 raise ValueError(
-                    "mode='augmented' needs smallest_loss or eta before partial_fit: the theorem's "
-                    "step depends on the labels to come."
+                    "mode='augmented' needs smallest_loss or eta before partial_fit or a stream: "
+                    "the theorem's step depends on the labels to come. Pass one of them, on the "
+                    "command line by -p smallest_loss=... or -p eta=..."
                 ) from None
         labels = map(data.label_of, range(data.n_rounds))
         return min((loss_range(problem, label)[0] for label in labels), default=math.inf)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright import _kernels
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, finite_numbers
 from rankwright.problems.native import Codes, Native
 
 REJECT: Final = -1
@@ -75,9 +75,14 @@ class Multiclass(Native):
             raise ValueError("loss must be 0 on the diagonal, and positive and finite elsewhere.")
         costs = np.empty(0)
         if reject is not None:
-            costs = np.broadcast_to(np.asarray(reject, dtype=np.float64), (self.n_classes,)).copy()
-            if not (np.isfinite(costs) & (costs > 0)).all():
-                raise ValueError("reject must be a positive cost, or one for each class.")
+            given = finite_numbers("reject", reject)
+            if given.shape not in ((), (self.n_classes,)) or (given <= 0).any():
+                found = f"has shape {given.shape}" if (given > 0).all() else f"has {given.min():g}"
+                raise ValueError(
+                    f"reject must be a positive cost, or one for each of {self.n_classes} classes, "
+                    f"but {found}."
+                )
+            costs = np.broadcast_to(given, (self.n_classes,)).copy()
         self.matrix: Floats = np.ascontiguousarray(matrix)
         self.reject_costs: Floats = costs
 

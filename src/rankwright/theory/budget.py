@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rankwright.data.validation import check_count
 from rankwright.theory.guarantee import Guarantee, require
 
 
@@ -37,11 +38,14 @@ def budget_bound(
     48.0
     """
     require(u_norm=u_norm, growth=growth, shrinkage=shrinkage, comparator_loss=comparator_loss)
+    # Nothing is said of a u of infinite length, even if there is no growth.
+    size = growth * u_norm * u_norm * (1 + shrinkage)
+    size = math.inf if math.isnan(size) else size
     return Guarantee(
         "Budget",
         "sum of gains",
         "2 G |u|^2 (1 + S) + 4 l(u)",
-        2 * growth * u_norm**2 * (1 + shrinkage) + 4 * comparator_loss,
+        2 * size + 4 * comparator_loss,
         {"G": growth, "|u|": u_norm, "S": shrinkage, "l(u)": comparator_loss},
     )
 
@@ -87,7 +91,10 @@ def budget_theorem(
     10.5
     """
     require(u_norm=u_norm, growth=growth, comparator_loss=comparator_loss)
-    k = budget // max(max_docs, 1)
+    require(smallest_gain=smallest_gain)
+    check_count("budget", budget)
+    check_count("max_docs", max_docs)
+    k = budget // max_docs
     size, value = growth * u_norm**2, math.inf
     if k > 0 and smallest_gain > 0:
         room = 1 - size * math.log(4 * (budget + max_docs)) / (k * smallest_gain)

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from rankwright.data.validation import check_count
 from rankwright.losses import Loss, from_name
 from rankwright.losses.metric_weights import MetricWeights
 from rankwright.losses.own import as_loss
@@ -220,9 +221,9 @@ def chapelle_wu_rate(
     >>> chapelle_wu_rate(2.0, X_radius=1.0, n_queries=100, B=1.0, m=25).value
     1.0
     """
-    require(lipschitz=lipschitz, X_radius=X_radius, n_queries=n_queries, B=B, m=m)
-    if n_queries < 1:
-        raise ValueError(f"n_queries must be at least 1, but is {n_queries!r}.")
+    require(lipschitz=lipschitz, X_radius=X_radius, B=B)
+    check_count("n_queries", n_queries)
+    check_count("m", m)
     return Guarantee(
         "Chapelle & Wu",
         "excess loss, up to a constant,",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 
@@ -52,7 +53,7 @@ class Guarantee:
 def require(**values: float) -> None:
     """Raise unless all values are numbers >= 0."""
     for name, value in values.items():
-        if not value >= 0:  # NaN too
+        if not (isinstance(value, Real) and value >= 0):  # NaN too
             raise ValueError(f"{name} must be a number >= 0, but is {value!r}.")
 
 

@@ -9,14 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Groups, gather
-from rankwright.data.validation import Floats, check_qid, check_X, check_y
+from rankwright.data.validation import Floats, check_qid, check_X, check_y, finite_numbers
 from rankwright.theory.gradients import radius
+
+
+def comparator_array(u: Any) -> Floats:
+    """Return the weights of a comparator as an array."""
+    return finite_numbers(
+        "the comparator",
+        u,
+        " It has the form of the learner's own weights; a learner or a DualComparator is for "
+        "learners with a kernel.",
+    )
 
 
 def check_comparator(u: ArrayLike, size: int) -> Floats:
     """Return the weights of a comparator as a vector."""
-    vector = np.asarray(u, dtype=np.float64)
-    if vector.shape != (size,) or not np.isfinite(vector).all():
+    vector = comparator_array(u)
+    if vector.shape != (size,):
         raise ValueError(
             f"the comparator must be a vector of {size} finite weights, but has shape "
             f"{vector.shape}."

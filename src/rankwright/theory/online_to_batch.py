@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
+from rankwright.data.validation import check_count
 from rankwright.theory.guarantee import Guarantee, require
 
 Predicts: TypeAlias = Literal["random", "averaged", "voted", "best"]
@@ -43,11 +44,11 @@ def online_to_batch(
       :math:`C \sqrt{\ln(T(T+1)/\delta) / (2(T-t))}`; any loss, with probability
       :math:`1 - \delta`: :math:`M/T + 6 C \sqrt{\ln(2(T+1)/\delta)/T}`.
 
-    M may be a bound on the cumulative loss, such as Theorem 5's. Proof: :math:`w_{t-1}` does not
-    know round t, so that its risk less its loss there are the differences of a martingale, each
-    within an interval of length C; the second bound is Hoeffding's and Azuma's. Jensen's
-    inequality gives ``"averaged"``. If a median or a majority is off by L, at least half of the
-    predictions are off by L or more, which gives ``"voted"``.
+    M may be a bound on the cumulative loss, such as Theorem 5's, if it is at most C T. Proof:
+    :math:`w_{t-1}` does not know round t, so that its risk less its loss there are the differences
+    of a martingale, each within an interval of length C; the second bound is Hoeffding's and
+    Azuma's. Jensen's inequality gives ``"averaged"``. If a median or a majority is off by L, at
+    least half of the predictions are off by L or more, which gives ``"voted"``.
 
     Parameters
     ----------
@@ -77,8 +78,13 @@ def online_to_batch(
     = 1000, C = 1, delta = 0.05)
     """
     require(cumulative_loss=cumulative_loss, largest_loss=largest_loss)
-    if n_rounds < 1:
-        raise ValueError(f"n_rounds must be at least 1, but is {n_rounds!r}.")
+    check_count("n_rounds", n_rounds)
+    if cumulative_loss > largest_loss * n_rounds * (1 + 1e-9):  # sums are rounded
+        raise ValueError(
+            "cumulative_loss must be at most largest_loss * n_rounds, "
+            f"{largest_loss * n_rounds:g}, but is {cumulative_loss:g}. Pass the largest loss of a "
+            "round; a bound on the loss that is above says nothing."
+        )
     if predicts not in _PREDICTS:
         raise ValueError(f"predicts must be one of {', '.join(_PREDICTS)}, but is {predicts!r}.")
     if delta is not None and not 0 < delta < 1:

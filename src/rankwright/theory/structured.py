@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_number
 from rankwright.losses.loss import Bound, Loss
 from rankwright.metrics.binary import AP
 from rankwright.metrics.dcg import NDCG
@@ -91,6 +91,9 @@ class SVMMAP(_Structured):
 
     name: ClassVar[str] = "svm-map"
     cost: ClassVar[str] = "O(r (m - r))"
+
+    def __post_init__(self) -> None:
+        check_number("threshold", self.threshold)
 
     @property
     def metric(self) -> Metric:

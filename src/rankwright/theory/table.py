@@ -66,14 +66,14 @@ class LossTable(list[LossFacts]):
         return "\n".join(lines)
 
 
-def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
+def loss_table(losses: str | Loss | Iterable[str | Loss] | None = None) -> LossTable:
     r"""Return promise, :math:`\|\nabla_s L\|_1`, shape and cost of losses.
 
     Parameters
     ----------
-    losses : iterable of str or Loss, optional
-        Names or losses; by default every name there is, and the two structured losses of
-        Section 6.1 of the SLAM paper.
+    losses : str, Loss or iterable of them, optional
+        Names or losses, or a single one; by default every name there is, and the two structured
+        losses of Section 6.1 of the SLAM paper.
 
     Examples
     --------
@@ -82,8 +82,11 @@ def loss_table(losses: Iterable[str | Loss] | None = None) -> LossTable:
     xendcg      log(S/Z) - log(ndcg + 1/Z)          2             2       convex, smooth  O(m)
     rank_hinge  1 x the number of misordered pairs  50            500000  convex, kinks   O(m log m)
     """
-    everything: list[str | Loss] = [*LOSSES, SVMMAP(), LargeMarginNDCG()]
-    return LossTable(map(_loss_facts, everything if losses is None else losses))
+    if losses is None:
+        losses = [*LOSSES, SVMMAP(), LargeMarginNDCG()]
+    elif isinstance(losses, str) or not isinstance(losses, Iterable):
+        losses = [losses]
+    return LossTable(map(_loss_facts, losses))
 
 
 def _loss_facts(named: str | Loss) -> LossFacts:
