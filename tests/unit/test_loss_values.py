@@ -19,6 +19,7 @@ from rankwright.losses import (
     ListNet,
     RankHinge,
     RankLogistic,
+    SmoothSLAM,
 )
 from rankwright.losses.loss import Loss
 from rankwright.metrics import AP, NDCG, DominationError, PairwiseError
@@ -184,8 +185,11 @@ def test_slam_refuses() -> None:
     for margin in (0.0, -1.0, math.inf, math.nan):
         message = f"margin must be a positive number, but is {margin!r}."
         rejects(message, SLAM, margin=margin)
-    message = "threshold must be a finite number, but is nan."
-    rejects(message, SLAM, "map", threshold=math.nan)
+    rejects("margin must be a positive number, but is 'x'.", SLAM, margin="x")
+    for loss in (SLAM, SmoothSLAM):
+        for threshold in (math.nan, "x"):
+            message = f"threshold must be a finite number, but is {threshold!r}."
+            rejects(message, loss, "map", threshold=threshold)
     message = "SLAM('ndcg') needs labels from 0 to 1000, but they go from -1 to 1."
     rejects(message, SLAM().per_query, [0.0, 0.0], [-1, 1])
     message = "SLAM('ndcg@3') needs labels from 0 to 1000, but they go from 0 to 1001."

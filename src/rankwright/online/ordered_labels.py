@@ -96,10 +96,18 @@ class OrderedLabels:
 
 def _checked(classes: ArrayLike) -> NDArray[Any]:
     given = plain_labels(classes, "classes")
-    if len(np.unique(given)) != len(given) or len(given) == 0:
-        raise ValueError(f"classes must be different labels, worst first, but are {given!r}.")
+    labels, counts = np.unique(given, return_counts=True)
+    if counts.max(initial=0) != 1:
+        found = "there are none"
+        if len(given):
+            found = f"{labels[counts.argmax()].item()!r} comes {counts.max()} times"
+        raise ValueError(f"classes must be different labels, worst first, but {found}.")
     if given.dtype.kind in "iuf" and (np.diff(given) < 0).any():
-        raise ValueError(f"classes must be sorted if they are numbers, but are {given!r}.")
+        at = int(np.argmax(np.diff(given) < 0))
+        raise ValueError(
+            f"classes must be sorted if they are numbers, but {given[at + 1]} comes after "
+            f"{given[at]}."
+        )
     return given
 
 
