@@ -259,5 +259,5 @@ def test_the_formulas() -> None:
     assert budget_bound(np.inf, 0.0, 1.0).value == np.inf
     for name, value in (("max_docs", -5), ("budget", 2.5)):
         with pytest.raises(ValueError, match=f"^{name} must be a positive integer, but is {value}"):
-            budget_theorem(**{"u_norm": 1.0, "growth": 1.0, "budget": 10, name: value})
+            budget_theorem(1.0, 1.0, **cast("Any", {"budget": 10, name: value}))
     assert budget_theorem(1.0, 1.0, 4, max_docs=5).value == np.inf

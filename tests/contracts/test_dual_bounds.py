@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,7 @@ def test_kernels_that_return_what_cannot_be() -> None:
     X, y = stream(np.random.default_rng(5), "prank")
     for value, found in ((np.full((40, 40), np.nan), "nan, which is not"), (X, r"shape \(40, ")):
         with pytest.raises(ValueError, match=rf"values of shape \(40, 40\), but returned {found}"):
-            PRank(kernel=lambda a, b, value=value: value).fit(X, y)
+            PRank(kernel=functools.partial(lambda found, a, b: found, value)).fit(X, y)
 
 
 def test_blocks_of_documents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

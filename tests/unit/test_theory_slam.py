@@ -146,7 +146,8 @@ def test_what_rates_and_norms_cannot_be_asked() -> None:
         theory.chapelle_wu_rate(1.0, 1.0, 0, 1.0, 5)
     with pytest.raises(ValueError, match=r"^m must be a positive integer, but is 0\.$"):
         theory.chapelle_wu_rate(1.0, 1.0, 10, 1.0, 0)
-    for threshold in (np.nan, "x"):
+    wrong: Any = "x"
+    for threshold in (np.nan, wrong):
         with pytest.raises(ValueError, match=r"^threshold must be a finite number, but is"):
             theory.SVMMAP(threshold)
     with pytest.raises(ValueError, match=r"^p must be 1 or 2, but is 3\.$"):

@@ -50,15 +50,7 @@ def path(
     from rankwright.data.writing import check_writable
     from rankwright.metrics import parse
 
-    given = {"n_jobs": jobs} | parse_params(param or [])
-    if not model_class(model).has_path:
-        raise ValueError(f"path needs a model with a path of penalties, not {model}.")
-    if "penalty" in given:
-        raise ValueError(
-            f"the penalty of a path must be given by --penalty, but came by -p. Use --penalty "
-            f"{given['penalty']}."
-        )
-    ranker = make_model(model, penalty=penalty, **given)
+    ranker = _ranker(model, penalty, {"n_jobs": jobs} | parse_params(param or []))
     fill_missing(columns, ranker)
     ranker.check_params()
     quality = parse(metric)
@@ -93,3 +85,15 @@ def path(
     forms = ("{:.3g}", "{}", "{:.4f}", "{:.4f}", "{:.4f}")
     cells = [[f.format(v) for f, v in zip(forms, row.values(), strict=True)] for row in rows]
     print_table(heads, cells)
+
+
+def _ranker(model: str, penalty: str, given: dict[str, Any]) -> Any:
+    """Return the model whose path is asked for."""
+    if not model_class(model).has_path:
+        raise ValueError(f"path needs a model with a path of penalties, not {model}.")
+    if "penalty" in given:
+        raise ValueError(
+            "the penalty of a path must be given by --penalty, but came by -p. Use --penalty "
+            f"{given['penalty']}."
+        )
+    return make_model(model, penalty=penalty, **given)
