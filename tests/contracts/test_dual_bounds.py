@@ -229,9 +229,10 @@ def test_kernels_with_the_same_values_are_the_same() -> None:
     u = PRank(kernel="rbf", degree=5, **PLAIN).fit(X, y)  # a degree means nothing here
     named = PRank(kernel="rbf", gamma=1 / X.shape[1], **PLAIN).bound(u, X, y)
     assert named.value == PRank(kernel="rbf", **PLAIN).bound(u, X, y).value
-    other = MulticlassPerceptron(kernel="rbf", fit_intercept=False).fit(X, y)
-    with pytest.raises(ValueError, match=r"PlusOne.* was fitted with Kernel"):
-        MulticlassPerceptron(kernel="rbf", fit_intercept=True).bound(other, X, y)
+    # An intercept is that of the learner.
+    other = MulticlassPerceptron(kernel="rbf", fit_intercept=True).fit(X, y)
+    once = MulticlassPerceptron(kernel="rbf", fit_intercept=False, **PLAIN)
+    assert once.bound(other, X, y).value == once.bound(other.as_comparator(), X, y).value
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ class DualComparator:
     .. math::
         u(x) = \sum_i c_i\, K(x_i, x), \qquad \|u\|^2 = \sum_{ij} c_i c_j K(x_i, x_j)
 
-    for each score. The kernel, and the scale of the features, are those of the learner. In
-    ``bound`` an array is enough, of the form of the learner's weights with a number for each row of
-    X in place of one for each feature, and so is another learner that was fitted with this kernel.
-    A stream needs to know the documents beforehand.
+    for each score. The kernel, its intercept and the scale of the features are those of the
+    learner. In ``bound`` an array is enough, of the form of the learner's weights with a number for
+    each row of X in place of one for each feature, and so is another learner that was fitted with
+    this kernel. A stream needs to know the documents beforehand.
 
     Parameters
     ----------

@@ -106,13 +106,13 @@ class Kernel:
         return 1 / max(n_features, 1) if self.gamma is None else self.gamma
 
     def essence(self, n_features: int) -> tuple[Any, ...]:
-        """Return what the kernel's values depend on: kernels are the same if it is."""
+        """Return what the kernel's values depend on, but for an intercept."""
         used: tuple[Any, ...] = ()
         if self.kind in ("poly", "rbf"):
             used = (self._gamma_for(n_features),)
         if self.kind == "poly":
             used += (self.degree, self.coef0)
-        return (type(self), self.kind, *used)
+        return (self.kind, *used)
 
     def __call__(self, X: Matrix, points: Any) -> Floats:
         """Return the kernel's values, documents by points."""

@@ -240,6 +240,7 @@ class KernelForm(KernelParameters, Settings, Standardized):
             return u
         found, mine, its = u.as_comparator(), self._kernel(), u._kernel()
         n = u.n_features_in_
+        # An intercept, like the scale, is that of the learner which is compared.
         if mine.essence(n) != its.essence(n):
             raise ValueError(
                 f"the comparator must have the kernel of the learner, {mine}, but was fitted with "
