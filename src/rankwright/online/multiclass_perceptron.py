@@ -131,7 +131,7 @@ class MulticlassPerceptron(InterceptLearner):
         return Rounds(losses, n_updates)
 
     def _learn_by_kernel(self, task: OrdinalData, order: Ints) -> Rounds:
-        losses, n_updates = [], 0
+        losses, updated = [], []
         coef = np.empty(len(self.classes_))
         expansion, gain = self._expansion(), () if self.budget is None else (1.0, 1.0)
         for t, row, place, scores in kernel_rounds(
@@ -140,14 +140,14 @@ class MulticlassPerceptron(InterceptLearner):
             rank = int(task.ranks[row])
             predicted = _kernels.multiclass_step(scores[0], rank, self.update == "uniform", coef)
             losses.append(float(abs(predicted - rank)))
-            if coef[rank] != 0:
-                n_updates += 1
+            updated.append(float(coef[rank] != 0))  # ties too
+            if updated[-1]:
                 expansion.add(np.array([place]), coef[None, :].copy(), t, *gain)
         self._publish_expansion(expansion)
         if self.kernel is None:
             self.iterate_ = (self.dual_coef_.T @ self.support_).ravel()
             self._publish(self.iterate_)
-        return Rounds(np.array(losses), n_updates)
+        return Rounds(np.array(losses), int(sum(updated)), {"updated": np.array(updated)})
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         scores, length = self._compared(ledger.comparator, task.X)
@@ -158,7 +158,8 @@ class MulticlassPerceptron(InterceptLearner):
         # The margin is that of prototypes of length 1 together.
         ledger.keep_min("margin", (leads / max(length, 1e-300)).min(initial=math.inf))
         ledger.keep_max("length", length)
-        ledger.add("hinges", np.maximum(0, 1 - leads[order[rounds.losses > 0]]))
+        if self.budget is not None:
+            ledger.add("hinges", np.maximum(0, 1 - leads[order]) * rounds.terms.get("updated", 0.0))
         ledger.keep_max("radius", self._longest(task.X))
         ledger.add("updates", rounds.n_updates)
 
@@ -178,7 +179,7 @@ class MulticlassPerceptron(InterceptLearner):
         bound = multiclass_bound(max(margin, 0.0), t["radius"])
         if self.budget is not None:
             growth, S = 2 * t["radius"] ** 2, float(self.forgotten_[-1])
-            bound = budget_bound(t["length"], growth, S, t["hinges"])
+            bound = budget_bound(t["length"], growth, S, t.get("hinges", 0.0))
             if margin > 0:  # the prototypes over the margin lose nothing
                 bound = min(bound, budget_bound(1 / margin, growth, S), key=float)
         return replace(bound, terms={**bound.terms, "loss": t["updates"]})
