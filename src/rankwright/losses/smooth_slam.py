@@ -76,13 +76,4 @@ class SmoothSLAM(MetricWeights, WithTerms, Loss):
         grades = self.grades(y)
         return PreparedDomination(grades, grades, groups, None, n_threads(n_jobs), v)
 
-    def prepare_terms(
-        self,
-        y: Floats,
-        groups: Groups,
-        *,
-        n_jobs: int | None = None,
-        weights: Floats | None = None,
-    ) -> PreparedDomination:
-        """Prepare what trees ask for; to gradients that are shares a curvature of 1 is large."""
-        return self.prepare(y, groups, n_jobs=n_jobs, weights=weights)
+    prepare_terms = prepare  # to gradients that are shares, a curvature of 1 would be large

@@ -77,16 +77,7 @@ class ListNet(WithTerms, Loss):
         counts = _times_counted(y, groups, self.skip_empty)
         return cross_entropy(phi, groups, counts, 0.0, "plain", threads).weighted(weights)
 
-    def prepare_terms(
-        self,
-        y: Floats,
-        groups: Groups,
-        *,
-        n_jobs: int | None = None,
-        weights: Floats | None = None,
-    ) -> PreparedSoftmax:
-        """Do the same: no draw changes the targets."""
-        return self.prepare(y, groups, n_jobs=n_jobs, weights=weights)
+    prepare_terms = prepare  # no draw changes the targets
 
 
 @dataclass(frozen=True)
