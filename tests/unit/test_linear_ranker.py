@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rankwright.data import Dataset, Groups
+from rankwright.data import Dataset, Groups, make_mslr_like
 from rankwright.exceptions import ConvergenceWarning
 from rankwright.linear import LinearRanker
 from rankwright.losses import LOSSES, XENDCG, Domination, ListNet
@@ -71,6 +71,12 @@ def test_rounding_is_part_of_a_certified_gap() -> None:
     # The minimum is found to the last digit, and no better is known of it.
     assert min(gaps) >= 0
     assert np.quantile(gaps, 0.1) > 0
+
+
+def test_a_bundle_frees_its_proximal_term_only_where_that_hides_the_minimum() -> None:
+    ds = make_mslr_like(n_queries=100, mean_docs=20)
+    ranker = LinearRanker("slam", standardize=True, max_iter=500)  # 218; 1,262 if it always did
+    assert ranker.fit(ds.X, ds.y, ds.qid).stop_ == "converged"
 
 
 def test_a_bundle_that_cannot_see_the_gap_says_so() -> None:

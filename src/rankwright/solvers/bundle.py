@@ -108,7 +108,9 @@ def bundle(
             if excess <= enough:
                 stop = "converged"
                 break
-            model.scale_mu(_FREER)  # it is the proximal term that promises so little
+            # It is the proximal term that promises so little, if the model alone knows less than
+            # that no loss is below 0; or if nothing else is known.
+            model.scale_mu(_FREER if penalty.convexity == 0 or excess > at_zero else 1.0)
         n_iter += 1
         scores = objective.scores(trial)
         t, value = _between(objective, best, best_scores, trial, scores)
@@ -205,7 +207,7 @@ class _Model:
 
     def scale_mu(self, factor: float) -> None:
         """Trust the model farther from the centre, or with a factor above 1 less far."""
-        self.mu = max(self.mu * factor, self.first_mu * _EPS)
+        self.mu = min(max(self.mu * factor, self.first_mu * _EPS), self.first_mu / _EPS)
 
     def excess(self, value: float) -> float:
         """Estimate how far ``value``, the objective at the centre, is from its minimum without l2.
