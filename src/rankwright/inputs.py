@@ -6,6 +6,8 @@ the columns, and warn of every array that comes to a model fitted to a frame.
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import validation
 from sklearn.utils.validation import check_is_fitted
 
+from rankwright import _kernels
 from rankwright.data.alignment import Features, columns_for
 from rankwright.data.categories import is_derived
 from rankwright.data.dataset import Dataset
@@ -30,6 +33,7 @@ from rankwright.exceptions import DataError
 
 # Far above any data; kernels of such numbers, added up over any stream, are numbers still.
 _LARGEST = 1e30
+_FINITE = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -132,10 +136,9 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: A
     Returns X, and y if there is one, which then has a label for each row. As for
     :func:`check_ranking_data`, ``reset`` tells a first call; ``options`` are scikit-learn's.
     """
-    checked = _validate(estimator, X, *y, reset=reset, **options)
-    if options.get("ensure_all_finite") != "allow-nan":  # trees compare values, and multiply none
-        _refuse_huge(estimator, checked[0] if y else checked)
-    return checked
+    compared = options.get("ensure_all_finite") == "allow-nan"  # trees multiply no values
+    most = _FINITE if compared else _LARGEST
+    return _validate(estimator, X, *y, reset=reset, most=most, **options)
 
 
 def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
@@ -163,7 +166,9 @@ def set_names(estimator: Any, names: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> Any:
+def _validate(
+    estimator: Any, X: Any, *y: Any, reset: bool, most: float = _FINITE, **options: Any
+) -> Any:
     """Validate as scikit-learn does, after a look at what it believes.
 
     Sparse matrices become CSR arrays in canonical form; masks are not dropped.
@@ -201,7 +206,7 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
         estimator.__dict__.pop("categories_", None)
         if categories:
             estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
-    _refuse_not_finite(estimator, matrix, takes_missing)
+    _refuse_values(estimator, matrix, takes_missing, most)
     if reset:
         estimator.__dict__.pop("fill_", None)
     if missing != "error":
@@ -209,40 +214,35 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
     return (matrix, *others) if y else matrix
 
 
-def _refuse_not_finite(estimator: Any, X: Matrix, takes_missing: bool) -> None:
-    """Raise for infinite values, and for missing ones where nobody knows what to do with them."""
+def _refuse_values(estimator: Any, X: Matrix, takes_missing: bool, most: float) -> None:
+    """Raise for infinite values, for those above ``most``, and for missing ones.
+
+    These only where nobody knows what to do with them.
+    """
     values = X.data if sp.issparse(X) else X
-    # A sum that is finite has finite terms: a look at each of them is rarely needed.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return
-    wrong = np.isinf(values) if takes_missing else ~np.isfinite(values)
-    if not wrong.any():
+    largest = _kernels.largest_size(values, skip_nan=takes_missing)
+    if largest <= most:
         return
+    if math.isfinite(largest):
+        wrong = np.abs(values) > most
+    else:
+        wrong = np.isinf(values) if takes_missing else ~np.isfinite(values)
     row, column = first_place(X, wrong)
-    name = feature_name(known_features(estimator).names, column)
-    if np.isinf(X[row, column]):
+    name, value = feature_name(known_features(estimator).names, column), X[row, column]
+    if np.isinf(value):
         raise ValueError(
-            f"X must be finite, but row {row}, {name} is {X[row, column]} (inf, or too large for "
+            f"X must be finite, but row {row}, {name} is {value} (inf, or too large for "
             f"{X.dtype}). Replace it."
+        )
+    if np.isfinite(value):
+        raise ValueError(
+            f"X must be at most {most:g} in size, but row {row}, {name} is {value:g}: scale the "
+            "features, or take their logarithms."
         )
     how = "Use missing='median' or 'zero', " if "missing" in vars(estimator) else "Replace it, "
     raise ValueError(
         f"X must have no missing values, but row {row}, {name} is NaN. {how}or boosted trees, "
         "which take missing values as they are."
-    )
-
-
-def _refuse_huge(estimator: Any, X: Matrix) -> None:
-    """Raise for values that learners cannot multiply."""
-    values = X.data if sp.issparse(X) else X
-    if max(values.max(initial=0.0), -values.min(initial=0.0)) <= _LARGEST:
-        return
-    row, column = first_place(X, np.abs(values) > _LARGEST)
-    name = feature_name(known_features(estimator).names, column)
-    raise ValueError(
-        f"X must be at most {_LARGEST:g} in size, but row {row}, {name} is {X[row, column]:g}: "
-        "scale the features, or take their logarithms."
     )
 
 
