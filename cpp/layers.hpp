@@ -36,10 +36,12 @@ struct Layers {
         begin.reserve(first_layer.back() + 1);
         labels.reserve(first_layer.back());
         for (std::size_t q = 0; q + 1 < indptr.size(); ++q) {
-            for (auto i = indptr[q]; i < indptr[q + 1]; ++i) {
-                if (i > indptr[q] && y[rows[i]] == y[rows[i - 1]]) continue;
-                begin.push_back(i);
-                labels.push_back(y[rows[i]]);
+            const auto last = rows.begin() + indptr[q + 1];
+            for (auto row = rows.begin() + indptr[q]; row != last;) {
+                begin.push_back(row - rows.begin());
+                labels.push_back(y[*row]);
+                row =
+                    std::upper_bound(row, last, *row, [&](auto a, auto b) { return y[a] < y[b]; });
             }
         }
         begin.push_back(static_cast<std::int64_t>(y.size()));
@@ -55,8 +57,8 @@ struct Layers {
 
         // Where the label is among those so far, or would be.
         std::size_t place(double y) const {
-            std::size_t at = 0;
-            while (at < n && label[at] < y) ++at;
+            std::size_t at = 0;  // counted, not searched: labels are hard to predict
+            for (std::size_t g = 0; g < n; ++g) at += label[g] < y;
             return at;
         }
         // Counts a label; false if there is no room for it.

@@ -58,6 +58,8 @@ class DenseRows final : public Rows {
     static constexpr std::size_t kLanes = 8;
     static constexpr std::size_t kRows = 4;  // at once: weights stay in registers
 
+    const Float* row_of(std::size_t row) const { return data_ + row * n_features; }
+
     static RANKWRIGHT_INLINE double sum_of(const double* lane, double rest) {
         return ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
                ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
@@ -122,7 +124,7 @@ class DenseRows final : public Rows {
 
     double dot(std::size_t row, const double* w) const override {
         double result;
-        wide([&]() RANKWRIGHT_INLINE { dot_rows<1>(data_ + row * n_features, w, &result); });
+        wide([&]() RANKWRIGHT_INLINE { dot_rows<1>(row_of(row), w, &result); });
         return result;
     }
     void scores(std::size_t begin, std::size_t end, const double* w, double* out) const override {
@@ -130,14 +132,14 @@ class DenseRows final : public Rows {
             const Float* x = data_ + begin * n_features;
             std::size_t left = end - begin;
             for (; left >= kRows; left -= kRows, x += kRows * n_features, out += kRows) {
-                prefetch(x, kRows * n_features * sizeof(Float));
+                prefetch_behind(x, kRows * n_features * sizeof(Float));
                 dot_rows<kRows>(x, w, out);
             }
             for (; left > 0; --left, x += n_features) dot_rows<1>(x, w, out++);
         });
     }
     void add(std::size_t row, double c, double* w) const override {
-        const Float* x = data_ + row * n_features;
+        const Float* x = row_of(row);
         wide([&]() RANKWRIGHT_INLINE { add_to<1>(w, &x, &c); });
     }
     void add_rows(std::size_t begin, std::span<const double> c, double* w) const override {
@@ -147,7 +149,7 @@ class DenseRows final : public Rows {
             std::size_t n = 0;
             for (std::size_t i = 0; i < c.size(); ++i) {
                 if (c[i] == 0) continue;
-                x[n] = data_ + (begin + i) * n_features;
+                x[n] = row_of(begin + i);
                 some[n] = c[i];
                 if (++n < kRows) continue;
                 add_to<kRows>(w, x, some);

@@ -54,15 +54,13 @@ void wide(const F& f) {
 
 #endif
 
-// Asks for memory that will be read a little later: rows side by side are no stream to the
-// hardware.
-inline RANKWRIGHT_INLINE void prefetch(const void* data, std::size_t n_bytes) {
+// Asks for what lies a little behind some rows: rows side by side are no stream to the hardware.
+inline RANKWRIGHT_INLINE void prefetch_behind(const void* data, std::size_t n_bytes) {
 #if defined(__GNUC__)
     constexpr std::size_t kAhead = 4096, kMost = 8192, kLine = 64;
     if (n_bytes > kMost) return;  // long rows are
-    for (std::size_t b = 0; b < n_bytes; b += kLine) {
-        __builtin_prefetch(static_cast<const char*>(data) + kAhead + b);
-    }
+    const char* first = static_cast<const char*>(data) + kAhead;
+    for (std::size_t b = 0; b < n_bytes; b += kLine) __builtin_prefetch(first + b);
 #endif
 }
 
