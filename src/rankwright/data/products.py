@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from rankwright import _kernels
+from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 from rankwright.threads import n_threads
 
 
 def native_rows(X: Matrix) -> _kernels.Rows:
     """Return a matrix as the kernels see it, without copying."""
-    if sp.issparse(X):
+    if is_sparse(X):
         indptr = X.indptr.astype(X.indices.dtype, copy=False)
         return _kernels.sparse_rows(X.data, X.indices, indptr, X.shape[1])
     return _kernels.dense_rows(np.ascontiguousarray(X))

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import finite_scores
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm
 from rankwright.online.ordered_labels import OrderedLabels
+from rankwright.scoring.sums import sums_of
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,8 @@ class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
 
     def _scores(self, X: Matrix) -> Floats:
         """Return one number for each document, which is what most decide by."""
-        if self.kernel is None:
-            return finite_scores(self._linear_scores(X))
-        return self._kernel_scores(X)[:, 0]
-
-    def _linear_scores(self, X: Matrix) -> Any:
-        return X @ self.coef_
+        scores = sums_of(vars(self)).scores(X)
+        return scores if self.kernel is None else scores[:, 0]
 
     def _predict_ranks(self, X: Matrix) -> Ints:
         raise NotImplementedError

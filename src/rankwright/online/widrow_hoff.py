@@ -21,6 +21,7 @@ from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
+from rankwright.scoring.decisions import by_rounding
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.perceptron import widrow_hoff_bound
@@ -77,10 +78,7 @@ class WidrowHoff(InterceptLearner):
         return super().decision_function(X)
 
     def _predict_ranks(self, X: Matrix) -> Ints:
-        k = len(self.classes_)
-        # Halves go up, as in the kernel; np.round would take them to the even rank.
-        nearest = np.floor(self._scores(X) + 0.5)
-        return (np.clip(nearest, 1, k) - 1).astype(np.int64)
+        return by_rounding(self._scores(X), len(self.classes_))
 
     def _no_budget(self) -> str:
         return "Widrow-Hoff moves in every round, right or wrong, and has no bound for one"
