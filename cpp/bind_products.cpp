@@ -1,7 +1,7 @@
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <cmath>
 #include <memory>
 
 #include "csr.hpp"
@@ -75,9 +75,9 @@ void bind_largest(nb::module_& m) {
         "values"_a.noconvert(), "skip_nan"_a = false);
 }
 
-// X W' + b, row by row; nothing if one of the scores is not finite: then a feature is not, since a
-// weight of 0 hides neither NaN nor infinity, or the sum overflows.
-std::optional<Result<double>> linear_scores(
+// X W' + b, row by row, and whether all are finite: if so, all features are, since a weight of 0
+// hides neither NaN nor infinity.
+std::pair<Result<double>, bool> linear_scores(
     const Rows& X, nb::ndarray<const double, nb::c_contig, nb::device::cpu> W, In<double> b,
     int threads) {
     const std::size_t k = W.ndim() == 2 ? W.shape(0) : 1;
@@ -91,8 +91,7 @@ std::optional<Result<double>> linear_scores(
         }
         size = largest_size<double>({out, X.n_rows * k}, false);
     });
-    if (!std::isfinite(size)) return std::nullopt;
-    return scores;
+    return {scores, std::isfinite(size)};
 }
 
 }  // namespace

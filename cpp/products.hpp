@@ -51,9 +51,8 @@ inline void multiply_transposed(const Rows& X, const double* g, double* out, int
     std::vector<double> sums(n_parts * d);
     parallel_for(n_parts, threads, [&](std::size_t part) {
         const auto cut = [&](std::size_t p) { return p * X.n_rows / n_parts; };
-        for (std::size_t i = cut(part); i < cut(part + 1); ++i) {
-            if (g[i] != 0) X.add(i, g[i], sums.data() + part * d);
-        }
+        const std::size_t begin = cut(part);
+        X.add_rows(begin, {g + begin, cut(part + 1) - begin}, sums.data() + part * d);
     });
     std::fill_n(out, d, 0.0);
     for (std::size_t part = 0; part < n_parts; ++part) {

@@ -397,7 +397,7 @@ def linear_scores(
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     threads: int,
-) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")] | None: ...
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")], bool]: ...
 def has_avx2() -> bool: ...
 def use_avx2(use: bool) -> None:
     """
@@ -1015,7 +1015,7 @@ class SlamRounds:
 class QueryLoss:
     """A loss on given labels, query by query."""
 
-def loss_by_query(f: Callable) -> QueryLoss:
+def loss_by_query(f: Callable[..., tuple[float, object]]) -> QueryLoss:
     """What f(scores, q, draw) says: the value and the gradient of query q."""
 
 def cross_entropies(

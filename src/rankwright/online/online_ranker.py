@@ -100,9 +100,11 @@ class OnlineRanker(OnlineLinearRanker):
         return _GradientTask(data.groups, native_rows(data.X), loss, queries)
 
     def _learn(self, task: _GradientTask, order: Ints, comparator: Floats | None) -> Rounds:
-        none = comparator is None
-        u = np.empty(0) if none else check_comparator(comparator, self.n_features_in_)
-        losses, terms = np.empty(len(order)), np.empty((0 if none else 3, len(order)))
+        u = np.empty(0)
+        if comparator is not None:
+            u = check_comparator(comparator, self.n_features_in_)
+        names = _TERMS if comparator is not None else ()
+        losses, terms = np.empty(len(order)), np.empty((len(names), len(order)))
         with self._iterate(len(order)) as iterate:
             n_updates = _kernels.gradient_descent(
                 task.rows,
@@ -116,7 +118,7 @@ class OnlineRanker(OnlineLinearRanker):
                 losses,
                 terms,
             )
-        return Rounds(losses, n_updates, dict(zip(_TERMS, terms, strict=not none)))
+        return Rounds(losses, n_updates, dict(zip(names, terms, strict=True)))
 
     def _charge(self, task: _GradientTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         if not task.loss.convex:
