@@ -69,6 +69,7 @@ def prepare_queries(
     if isinstance(loss, WithQueries):
         return loss.prepare_queries(y, groups, weights)
 
+    # One query at a time, as it is met: who draws at random knows the draw only then.
     def value_and_grad(scores: Floats, q: int, draw: int) -> tuple[float, Floats]:
         rows = slice(groups.indptr[q], groups.indptr[q + 1])
         of_rows = None if weights is None else weights[rows]

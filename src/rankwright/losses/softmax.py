@@ -287,6 +287,7 @@ class PreparedXENDCG:
         """Return the loss for learners that meet one query at a time, and draw anew each time."""
         if self.loss.gamma != "random":
             return self.at(0).by_query()
+        # The kernel makes the keys of stream_keys for each draw, and the targets from them.
         seed = int(self.loss.random_state) % 2**64
         return _kernels.cross_entropies(
             self.groups.indptr,
