@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, online, predtron, sparse, table, trees
+from benchmarks import (
+    linear,
+    loading,
+    metrics,
+    noise,
+    online,
+    predtron,
+    serving,
+    sparse,
+    table,
+    trees,
+)
 
 STEPS = {
     "loading": loading.run,
@@ -15,6 +26,7 @@ STEPS = {
     "trees": trees.run,
     "predtron": predtron.run,
     "sparse": sparse.run,
+    "serving": serving.run,
     "table": table.run,
 }
 

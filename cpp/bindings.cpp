@@ -34,6 +34,7 @@ NB_MODULE(_kernels, m) {
     rankwright::checkpoint = rankwright::check_signals;
     rankwright::bind_letor(m);
     rankwright::bind_products(m);
+    rankwright::bind_forest(m);
     rankwright::bind_metrics(m);
     rankwright::bind_losses(m);
     rankwright::bind_solvers(m);

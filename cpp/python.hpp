@@ -63,5 +63,6 @@ void bind_solvers(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_problems(nb::module_& m);
 void bind_products(nb::module_& m);
+void bind_forest(nb::module_& m);
 
 }  // namespace rankwright

@@ -439,6 +439,145 @@ def multiply_transposed(
     threads: int,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
 
+class Features:
+    """The features of documents that a forest scores."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+
+@overload
+def dense_features(
+    X: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Features: ...
+@overload
+def dense_features(
+    X: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Features: ...
+@overload
+def sparse_features(
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Features: ...
+@overload
+def sparse_features(
+    data: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Features: ...
+@overload
+def sparse_features(
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Features: ...
+@overload
+def sparse_features(
+    data: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indices: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_features: int,
+) -> Features: ...
+def instruction_sets() -> list[str]:
+    """
+    Vector instructions of this processor that forests know, the best first.
+    """
+
+class Walkers:
+    """Documents with their sums over the trees so far."""
+
+    def add(self, first: int, last: int) -> None: ...
+    def sums(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+
+class ForestScorer:
+    """A forest, compiled for scoring."""
+
+    def __init__(
+        self,
+        n_features: int,
+        node_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        feature: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        missing: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        cut64: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        cut32: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        left: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        right: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_value: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        set_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        set_words: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        instructions: str = "",
+    ) -> None: ...
+    def scores(
+        self, X: Features, n_trees: int, threads: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def top(
+        self,
+        X: Features,
+        indptr: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        k: int,
+        n_trees: int,
+        threads: int,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def walkers(self, X: Features) -> Walkers: ...
+
 class Rule:
     """Tie rule, value of undefined queries, threads."""
 

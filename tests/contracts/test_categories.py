@@ -91,7 +91,7 @@ def test_trees_split_by_sets_of_categories() -> None:
         "country": ["de", "fr", "uk", "us"],
     }
     assert "num_cat=1\n" in model.model_text_
-    model_text.check(model.model_text_, 3)
+    model_text.parse(model.model_text_, 3)
     for before, after, why in (
         ("cat_boundaries=0 1", "cat_boundaries=0 9", "words of 32 bits"),
         ("cat_boundaries=0 1", "cat_boundaries=1 1", "one behind the other"),
@@ -102,7 +102,7 @@ def test_trees_split_by_sets_of_categories() -> None:
         text = model.model_text_.replace(before, after)
         assert text != model.model_text_
         with pytest.raises(DataError, match=f"is not a model of LightGBM: .*({why})"):
-            model_text.check(text, 3)
+            model_text.parse(text, 3)
     for wrong in ({"country": ["de", "de"]}, {"other": ["a"]}, ["country"], {"country": "de"}):
         model.categories_ = wrong
         with pytest.raises(DataError, match="categories_ must be different texts"):
@@ -208,9 +208,10 @@ def test_sets_of_categories_that_cannot_be(ends: str, words: str, chosen: list[i
     from rankwright.trees import model_text
 
     arrays = {"decision_type": np.array([1, 1]), "threshold": np.array(chosen, dtype=float)}
-    fields = {"cat_boundaries": ends, "cat_threshold": words}
+    arrays |= {"cat_boundaries": np.array(ends.split(), dtype=np.int64)}
+    arrays |= {"cat_threshold": np.array(words.split(), dtype=np.int64)}
     with pytest.raises(DataError, match="model_text_ is not a model of LightGBM: tree 0 "):
-        model_text._check_sets(arrays, fields, 0, 2)
+        model_text._check_sets(arrays, 0, 2)
 
 
 def test_categories_stand_behind_the_features() -> None:

@@ -12,6 +12,7 @@ import threading
 import warnings
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -273,9 +274,26 @@ def test_bad_input_ends_in_the_words_of_the_model(name: str, models: Models) -> 
     assert fine == {"column more", "columns by position"} | (missing if "-" in name else set())
 
 
+def test_options_of_trees(models: Models) -> None:
+    model, path = models("BoostedRanker")
+    scorer, X = rw.load(path, scorer=True), rows()
+    for given in (X, X.astype(np.float32), sp.csr_array(X), pd.DataFrame(X, columns=NAMES)):
+        for options in (
+            {"n_trees": 2},
+            {"top_k": 3},
+            {"top_k": 2, "n_trees": 4, "qid": np.arange(40) % 7},
+        ):
+            expected = model.predict(given, **options)
+            assert scorer.predict(given, **options).tobytes() == expected.tobytes()
+    for wrong in ({"n_trees": 6}, {"n_trees": "x"}, {"top_k": 0}, {"qid": [1] * 40}):
+        expected = fault(partial(model.predict, **wrong), X)
+        assert expected[0] in (ValueError, TypeError)
+        assert fault(partial(scorer.predict, **wrong), X) == expected
+
+
 def test_options_of_trees_are_refused_by_others(models: Models) -> None:
     scorer = rw.load(models("PRank")[1], scorer=True)
-    for option in ("n_trees", "top_k"):
+    for option in ("n_trees", "top_k", "qid"):
         with pytest.raises(
             TypeError, match=rf"^{option} is for boosted trees, not for PRank: leave it out\.$"
         ):

@@ -279,6 +279,7 @@ RULES: Mapping[str, type[ScoringRule] | tuple[str, str]] = {
     "PredtronMultilabel": LabelSetRule,
     "PredtronRanker": ScoreRule,
     "PredtronLabelRanker": LabelScoresRule,
+    "BoostedRanker": ("rankwright.trees.rule", "TreeRule"),
     "BestFeature": ScoreRule,
     "RandomRanker": HashRule,
 }

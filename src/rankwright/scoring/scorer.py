@@ -8,7 +8,7 @@ from os import PathLike
 from typing import IO, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.categories import check_categories
 from rankwright.exceptions import DataError
@@ -133,7 +133,12 @@ class Scorer:
         return None if names is None else list(names)
 
     def predict(
-        self, X: Any, *, n_trees: int | None = None, top_k: int | None = None
+        self,
+        X: Any,
+        *,
+        n_trees: int | None = None,
+        top_k: int | None = None,
+        qid: ArrayLike | None = None,
     ) -> NDArray[Any]:
         """Return what the model predicts: scores of a ranker, labels of what predicts labels.
 
@@ -141,12 +146,11 @@ class Scorer:
         ----------
         X : array-like, sparse matrix or data frame of shape (n_docs, n_features)
             Documents. The columns of a data frame are found by their names.
-        n_trees : int, optional
-            For boosted trees: by the first so many of them.
-        top_k : int, optional
-            For boosted trees: score only what may be among the first so many documents.
+        n_trees, top_k, qid : optional
+            For boosted trees, as for :meth:`rankwright.trees.BoostedRanker.predict`: the first
+            trees only, and the best documents only, of each query.
         """
-        asked = {"n_trees": n_trees, "top_k": top_k}
+        asked = {"n_trees": n_trees, "top_k": top_k, "qid": qid}
         given = {name: value for name, value in asked.items() if value is not None}
         for name in given:
             if name not in self.rule.options:

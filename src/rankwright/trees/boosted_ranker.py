@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import Ranker, known_loss
-from rankwright.exceptions import DataError
-from rankwright.inputs import RankingData, check_features, check_ranking_data
+from rankwright.data.validation import Floats
+from rankwright.estimator import known_loss
+from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import Loss, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
@@ -24,6 +20,7 @@ from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.forest_ranker import ForestRanker
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import check_more, lightgbm_params
 
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from lightgbm import Booster
 
 
-class BoostedRanker(Ranker):
+class BoostedRanker(ForestRanker):
     r"""A sum of regression trees, grown one after the other to lower a ranking loss.
 
     .. math::
@@ -103,7 +100,8 @@ class BoostedRanker(Ranker):
     number of threads, and for any order of the queries if ``bin_construct_sample_cnt`` (200,000,
     see LightGBM) is not less than the number of documents. LightGBM's own losses promise neither.
 
-    In a forked process LightGBM has one thread, with a warning: OpenMP does not survive a fork.
+    LightGBM grows the trees, and is not needed to use them. In a forked process it has one thread,
+    with a warning: OpenMP does not survive a fork. Predictions keep theirs.
 
     Examples
     --------
@@ -115,7 +113,6 @@ class BoostedRanker(Ranker):
     0.8
     """
 
-    TAGS: ClassVar[dict[str, bool]] = {"input_tags.allow_nan": True}
     takes_categories = True
     reports_progress = True
     stops_on_request = True
@@ -279,99 +276,14 @@ class BoostedRanker(Ranker):
             self.model_text_ = model_text.one_leaf(self.n_features_in_)
         else:
             self.model_text_ = model_text.trim(booster.model_to_string(num_iteration=n_trees))
-        self._load()
+        self._compile(self.model_text_)
         self.n_iter_ = n_trees
         self.best_score_ = boosting.best
         name = str(boosting.metric)
         self.evals_result_ = {part: {name: curve} for part, curve in boosting.curves.items()}
         self.stop_ = boosting.stop
 
-    # ---- using ----
-
-    def predict(self, X: Any) -> Floats:
-        """Return scores; a larger one ranks higher."""
-        scores: Floats = self._predict(self._features(X))
-        return scores
-
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Yield the scores by the first tree, by the first two, and so on."""
-        matrix = self._features(X)
-        scores = np.zeros(matrix.shape[0])
-        for i in range(self.n_iter_):
-            scores = scores + self._predict(matrix, start_iteration=i, num_iteration=1)
-            yield scores
-
-    def contributions(self, X: Any) -> tuple[Floats, float]:
-        """Return what each feature adds to each score (SHAP values), and what they start from.
-
-        A row sums to its score minus the second value, the mean score of the training documents.
-        """
-        values = self._predict(self._features(X), pred_contrib=True)
-        if sp.issparse(values):
-            values = values.toarray()
-        return values[:, :-1], float(values[0, -1])
-
-    def importance(self, kind: str = "gain") -> Floats:
-        """Return the importance of each feature.
-
-        Parameters
-        ----------
-        kind : {"gain", "split"}, default "gain"
-            By how much its splits lowered the loss, as LightGBM reckons it, or how many there are.
-            For the share of NDCG that hangs on a feature see
-            :func:`rankwright.evaluation.permutation_importance`.
-        """
-        if kind not in ("gain", "split"):
-            raise ValueError(f"kind must be 'gain' or 'split', but is {kind!r}.")
-        check_is_fitted(self)
-        return np.asarray(self._trees().feature_importance(kind), dtype=np.float64)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Importance of each feature by gain."""
-        return self.importance("gain")
-
-    def _features(self, X: Any) -> Matrix:
-        return check_features(self, X, allow_nan=True)
-
-    def _predict(self, X: Matrix, **options: Any) -> Any:
-        with engine.errors():
-            return self._trees().predict(
-                engine.as_lightgbm_takes_it(X),
-                raw_score=True,
-                num_threads=engine.threads(self.n_jobs),
-                **options,
-            )
-
-    def _trees(self) -> Booster:
-        """Return the booster; never one of another process, which may hold a lock of a thread."""
-        if not hasattr(self, "_loaded") or self._loaded[0] != os.getpid():
-            return self._load()
-        return self._loaded[1]
-
-    def _load(self) -> Booster:
-        booster = engine.load_booster(self.model_text_)
-        self._loaded = os.getpid(), booster
-        return booster
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what pickles and copies hold: the trees as text."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_loaded"}
-
-    def check_state(self) -> None:
-        """Raise unless a model that was read from a file can be one."""
-        super().check_state()
-        n_trees = model_text.check(getattr(self, "model_text_", None), self.n_features_in_)
-        if getattr(self, "n_iter_", None) != n_trees:
-            raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
-        try:
-            self._load()
-        except ValueError as error:
-            raise DataError(str(error)) from None
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Say whether there are trees; a fit that was interrupted early leaves none."""
-        return hasattr(self, "model_text_")
+    # ---- what it tells ----
 
     def loss_for(self, y: Floats) -> Loss | None:
         """Return the loss; None for directions without a value, such as LambdaRank's."""

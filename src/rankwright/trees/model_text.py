@@ -1,13 +1,13 @@
-"""LightGBM's text form of a model: what is kept of it, and what is checked before it is used.
+"""LightGBM's text form of a model: what is kept of it, and how it is read.
 
 LightGBM trusts its files: an index out of range in one is an access out of range. So nothing is
-handed to it that is not, number by number, a set of binary trees over the features at hand.
+taken that is not, number by number, a set of binary trees over the features at hand.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ _SCALARS = {"num_leaves", "num_cat", "is_linear", "shrinkage"}
 _OF_CATEGORIES = {"cat_boundaries", "cat_threshold"}
 _MAX_LEAVES = 131072  # LightGBM's own limit
 
+Fields: TypeAlias = dict[str, NDArray[Any]]
+
 
 def trim(text: str) -> str:
     """Return the trees without what tells of the machine: parameters, threads, objective."""
@@ -57,8 +59,11 @@ def _head(n_features: int, infos: str, sizes: str) -> str:
     return _HEAD.format(n_features - 1) + rest
 
 
-def check(text: Any, n_features: int) -> int:
-    """Return the number of trees; raise DataError unless the text is what :func:`trim` returns."""
+def parse(text: Any, n_features: int) -> list[Fields]:
+    """Return the fields of each tree; raise DataError unless the text is what :func:`trim` returns.
+
+    The first node is the root. A child is a later node of the same tree, or ``~leaf``.
+    """
     if type(text) is not str or not text.isascii():
         _fail("it must be ASCII text")
     if not 1 <= n_features <= len(text):  # before anything of that size is made
@@ -74,14 +79,15 @@ def check(text: Any, n_features: int) -> int:
     if len(sizes) == 0 or sizes.min() <= 0 or sizes.sum() + len(_END) != len(rest):
         _fail("its trees do not have the sizes that it states")
     ends = np.cumsum(sizes)
-    for i, (begin, end) in enumerate(zip(ends - sizes, ends, strict=True)):
-        _check_tree(rest[begin:end], i, n_features)
     if rest[int(ends[-1]) :] != _END:
         _fail("it does not end where its trees do")
-    return len(sizes)
+    return [
+        _parse_tree(rest[begin:end], i, n_features)
+        for i, (begin, end) in enumerate(zip(ends - sizes, ends, strict=True))
+    ]
 
 
-def _check_tree(text: str, index: int, n_features: int) -> None:
+def _parse_tree(text: str, index: int, n_features: int) -> Fields:
     if not text.startswith(f"Tree={index}\n") or not text.endswith("\n\n\n"):
         _fail(f"tree {index} does not begin or end as it must")
     pairs = [line.partition("=")[::2] for line in text.split("\n")[1:-3]]
@@ -99,7 +105,7 @@ def _check_tree(text: str, index: int, n_features: int) -> None:
     if not wanted <= fields.keys():
         _fail(f"tree {index} lacks fields")
     _scalar(fields, "shrinkage", np.float64, index)
-    arrays = {}
+    arrays: Fields = {}
     for name in fields.keys() - _SCALARS - sets:
         dtype = np.int64 if name in _INDICES | _COUNTS else np.float64
         values = _parse_numbers(fields[name], dtype, name)
@@ -110,22 +116,23 @@ def _check_tree(text: str, index: int, n_features: int) -> None:
         if name in _COUNTS and not ((values >= 0) & (values < 1 << 31)).all():
             _fail(f"tree {index} must have counts below 2^31 in {name}")
         arrays[name] = values
-    if n > 1:
-        _check_shape(arrays, index, n, n_features)
-        _check_sets(arrays, fields, index, n_sets)
+    if n == 1:
+        return {"leaf_value": arrays["leaf_value"]}
+    for name in sets:
+        arrays[name] = _parse_numbers(fields[name], np.int64, name)
+    _check_shape(arrays, index, n, n_features)
+    _check_sets(arrays, index, n_sets)
+    return arrays
 
 
-def _check_sets(
-    arrays: dict[str, NDArray[Any]], fields: dict[str, str], index: int, n_sets: int
-) -> None:
+def _check_sets(arrays: Fields, index: int, n_sets: int) -> None:
     """Raise unless every split by categories has a set of them: bits of 32-bit words."""
     by_category = (arrays["decision_type"] & 1).astype(bool)
     if n_sets == 0:
         if by_category.any():
             _fail(f"tree {index} has a decision of unknown kind")
         return
-    ends = _parse_numbers(fields["cat_boundaries"], np.int64, "cat_boundaries")
-    words = _parse_numbers(fields["cat_threshold"], np.int64, "cat_threshold")
+    ends, words = arrays["cat_boundaries"], arrays["cat_threshold"]
     if len(ends) != n_sets + 1 or ends[0] != 0 or (np.diff(ends) <= 0).any():
         _fail(f"tree {index} must have {n_sets} sets of categories, one behind the other")
     if len(words) != ends[-1] or ((words < 0) | (words >= 1 << 32)).any():
@@ -135,7 +142,7 @@ def _check_sets(
         _fail(f"tree {index} splits by a set of categories that does not exist")
 
 
-def _check_shape(arrays: dict[str, NDArray[Any]], index: int, leaves: int, n_features: int) -> None:
+def _check_shape(arrays: Fields, index: int, leaves: int, n_features: int) -> None:
     """Raise unless features exist and the nodes form one tree."""
     feature, kind = arrays["split_feature"], arrays["decision_type"]
     if feature.min() < 0 or feature.max() >= n_features:

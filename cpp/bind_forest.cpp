@@ -1,0 +1,154 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "forest.hpp"
+#include "forest_codes.hpp"
+#include "forest_scores.hpp"
+#include "instruction_sets.hpp"
+#include "python.hpp"
+
+namespace rankwright {
+
+namespace {
+
+constexpr std::pair<InstructionSet, const char*> kNames[] = {
+    {InstructionSet::avx512, "avx512"},
+    {InstructionSet::avx2, "avx2"},
+    {InstructionSet::portable, "portable"},
+};
+
+// The forest with the instructions to walk it with.
+struct Scorer {
+    Forest forest;
+    InstructionSet set;
+};
+
+template <class Float>
+std::unique_ptr<Features> dense_features(InMatrix<Float> X) {
+    return std::make_unique<DenseFeatures<Float>>(X.data(), X.shape(0), X.shape(1));
+}
+
+template <class Float, class Index>
+std::unique_ptr<Features> sparse_features(In<Float> data, In<Index> indices, In<Index> indptr,
+                                          std::size_t n_features) {
+    require(indptr.size() > 0 && data.size() == indices.size() &&
+                static_cast<std::size_t>(indptr.data()[indptr.size() - 1]) <= data.size(),
+            "not a CSR matrix");
+    return std::make_unique<SparseFeatures<Float, Index>>(
+        data.data(), indices.data(), indptr.data(), indptr.size() - 1, n_features);
+}
+
+std::unique_ptr<Scorer> new_scorer(std::size_t n_features, In<std::int64_t> node_begin,
+                                   In<std::int64_t> leaf_begin, In<std::int32_t> feature,
+                                   In<std::uint8_t> missing, In<double> cut64, In<float> cut32,
+                                   In<std::int32_t> left, In<std::int32_t> right,
+                                   In<double> leaf_value, In<std::int64_t> set_begin,
+                                   In<std::uint32_t> set_words, const std::string& instructions) {
+    const std::size_t n = feature.size();
+    require(node_begin.size() > 0 && leaf_begin.size() == node_begin.size() &&
+                node_begin.data()[node_begin.size() - 1] == static_cast<std::int64_t>(n) &&
+                leaf_begin.data()[leaf_begin.size() - 1] ==
+                    static_cast<std::int64_t>(leaf_value.size()) &&
+                missing.size() == n && cut64.size() == n && cut32.size() == n && left.size() == n &&
+                right.size() == n && set_begin.size() > 0,
+            "not a forest");
+    const TreeArrays trees{view(node_begin), view(leaf_begin), view(feature),  view(left),
+                           view(right),      view(missing),    view(cut64),    view(cut32),
+                           view(leaf_value), view(set_begin),  view(set_words)};
+    for (const auto& [set, name] : kNames) {
+        if ((instructions.empty() || instructions == name) && runs_here(set)) {
+            return std::unique_ptr<Scorer>(new Scorer{Forest(trees, n_features), set});
+        }
+    }
+    throw std::invalid_argument("no such instructions here");
+}
+
+void require_fit(const Scorer& scorer, const Features& X, std::size_t n_trees) {
+    require(X.n_features == scorer.forest.n_features, "X must have the forest's features");
+    require(n_trees <= scorer.forest.n_trees, "there are not so many trees");
+}
+
+void bind_features(nb::module_& m) {
+    nb::class_<Features>(m, "Features", "The features of documents that a forest scores.")
+        .def_ro("n_rows", &Features::n_rows)
+        .def_ro("n_features", &Features::n_features);
+    m.def("dense_features", &dense_features<float>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
+    m.def("dense_features", &dense_features<double>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
+    const auto bind = [&m](auto function) {
+        m.def("sparse_features", function, "data"_a.noconvert(), "indices"_a.noconvert(),
+              "indptr"_a.noconvert(), "n_features"_a, nb::keep_alive<0, 1>(),
+              nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>());
+    };
+    bind(&sparse_features<float, std::int32_t>);
+    bind(&sparse_features<float, std::int64_t>);
+    bind(&sparse_features<double, std::int32_t>);
+    bind(&sparse_features<double, std::int64_t>);
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& m) {
+    bind_features(m);
+    m.def(
+        "instruction_sets",
+        [] {
+            std::vector<std::string> here;
+            for (const auto& [set, name] : kNames) {
+                if (runs_here(set)) here.emplace_back(name);
+            }
+            return here;
+        },
+        "Vector instructions of this processor that forests know, the best first.");
+    nb::class_<Walkers>(m, "Walkers", "Documents with their sums over the trees so far.")
+        .def("add", &Walkers::add, "first"_a, "last"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("sums", [](const Walkers& docs) {
+            return make_array<double>(
+                docs.n_docs, [&](double* out) { std::copy_n(docs.sums(), docs.n_docs, out); });
+        });
+    nb::class_<Scorer>(m, "ForestScorer", "A forest, compiled for scoring.")
+        .def(nb::new_(&new_scorer), "n_features"_a, "node_begin"_a.noconvert(),
+             "leaf_begin"_a.noconvert(), "feature"_a.noconvert(), "missing"_a.noconvert(),
+             "cut64"_a.noconvert(), "cut32"_a.noconvert(), "left"_a.noconvert(),
+             "right"_a.noconvert(), "leaf_value"_a.noconvert(), "set_begin"_a.noconvert(),
+             "set_words"_a.noconvert(), "instructions"_a = "")
+        .def(
+            "scores",
+            [](const Scorer& scorer, const Features& X, std::size_t n_trees, int threads) {
+                require_fit(scorer, X, n_trees);
+                return make_array<double>(X.n_rows, [&](double* out) {
+                    forest_scores(scorer.forest, X, n_trees, out, threads, scorer.set);
+                });
+            },
+            "X"_a, "n_trees"_a, "threads"_a)
+        .def(
+            "top",
+            [](const Scorer& scorer, const Features& X, In<std::int64_t> indptr, std::size_t k,
+               std::size_t n_trees, int threads) {
+                require_fit(scorer, X, n_trees);
+                require(indptr.size() > 0 &&
+                            indptr.data()[indptr.size() - 1] == static_cast<std::int64_t>(X.n_rows),
+                        "indptr must end at the last row");
+                return make_array<double>(X.n_rows, [&](double* out) {
+                    parallel_for(indptr.size() - 1, threads, [&](std::size_t q) {
+                        forest_top(scorer.forest, X, indptr.data()[q], indptr.data()[q + 1],
+                                   n_trees, k, out, scorer.set);
+                    });
+                });
+            },
+            "X"_a, "indptr"_a.noconvert(), "k"_a, "n_trees"_a, "threads"_a)
+        .def(
+            "walkers",
+            [](const Scorer& scorer, const Features& X) {
+                require_fit(scorer, X, 0);
+                return std::make_unique<Walkers>(scorer.forest, X, 0, X.n_rows, scorer.set);
+            },
+            "X"_a, nb::keep_alive<0, 1>(), nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace rankwright

@@ -1,0 +1,124 @@
+"""What a forest of scores can do, however it was grown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from rankwright.data.validation import Floats, Matrix
+from rankwright.estimator import Ranker
+from rankwright.inputs import check_features
+from rankwright.trees import engine
+from rankwright.trees.forest import Forest, ForestScorer
+from rankwright.trees.rule import TreeRule, compiled_forest
+
+
+class ForestRanker(Ranker):
+    """Base of rankers whose scores are sums over trees, kept as LightGBM's text.
+
+    Attributes
+    ----------
+    model_text_ : str
+        The trees.
+    n_iter_ : int
+        How many there are.
+    """
+
+    TAGS: ClassVar[dict[str, bool]] = {"input_tags.allow_nan": True}
+    n_jobs: int | None
+    model_text_: str
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        n_trees: int | None = None,
+        top_k: int | None = None,
+        qid: ArrayLike | None = None,
+    ) -> Floats:
+        """Return scores; a larger one ranks higher.
+
+        They are LightGBM's own, bit for bit, whatever the number of threads and the documents that
+        are scored with a document.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_docs, n_features)
+            Documents; NaN is a missing value.
+        n_trees : int, optional
+            Use the first trees only.
+        top_k : int, optional
+            Score the best documents only: so many of them have the scores that they have without
+            it, of equal ones the first rows, and all others ``-inf``. A document is left as soon as
+            the trees to come cannot lift it among the best.
+        qid : array-like of shape (n_docs,), optional
+            Queries, each with its own ``top_k`` best; None is one query.
+        """
+        rule, matrix = TreeRule(self._scorer(), self.n_jobs), self._features(X)
+        return rule.predict(matrix, n_trees=n_trees, top_k=top_k, qid=qid)
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Yield the scores by the first tree, by the first two, and so on."""
+        return self._scorer().staged(self._features(X))
+
+    def contributions(self, X: Any) -> tuple[Floats, float]:
+        """Return what each feature adds to each score (SHAP values), and what they start from.
+
+        A row sums to its score minus the second value, the mean score of the training documents.
+        """
+        matrix = engine.as_lightgbm_takes_it(self._features(X))
+        booster: Any = engine.load_booster(self.model_text_)
+        values = booster.predict(matrix, pred_contrib=True, num_threads=engine.threads(self.n_jobs))
+        if sp.issparse(values):
+            values = values.toarray()
+        return values[:, :-1], float(values[0, -1])
+
+    def importance(self, kind: str = "gain") -> Floats:
+        """Return the importance of each feature.
+
+        Parameters
+        ----------
+        kind : {"gain", "split"}, default "gain"
+            By how much its splits lowered the loss, as LightGBM reckons it, or how many there are.
+            For the share of NDCG that hangs on a feature see
+            :func:`rankwright.evaluation.permutation_importance`.
+        """
+        if kind not in ("gain", "split"):
+            raise ValueError(f"kind must be 'gain' or 'split', but is {kind!r}.")
+        check_is_fitted(self)
+        return self._scorer().forest.importance(kind)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Importance of each feature by gain."""
+        return self.importance("gain")
+
+    def _features(self, X: Any) -> Matrix:
+        return check_features(self, X, allow_nan=True)
+
+    def _scorer(self) -> ForestScorer:
+        check_is_fitted(self)
+        found: ForestScorer | None = vars(self).get("_compiled")
+        return self._compile(self.model_text_) if found is None else found
+
+    def _compile(self, text: Any) -> ForestScorer:
+        self._compiled = ForestScorer(Forest.from_text(text, self.n_features_in_))
+        return self._compiled
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickles and copies hold: the trees as text."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_compiled"}
+
+    def check_state(self) -> None:
+        """Raise unless a model that was read from a file can be one."""
+        super().check_state()
+        self._compiled = compiled_forest(vars(self))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say whether there are trees; a fit that was interrupted early leaves none."""
+        return hasattr(self, "model_text_")
