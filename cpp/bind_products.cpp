@@ -102,9 +102,8 @@ void bind_products(nb::module_& m) {
     bind_largest<double>(m);
     m.def("linear_scores", &linear_scores, "X"_a, "W"_a.noconvert(), "b"_a.noconvert(),
           "threads"_a);
-    m.def("has_avx2", &has_avx2);
     m.def(
-        "use_avx2", [](bool use) { use_avx2 = use && has_avx2(); }, "use"_a,
+        "use_avx2", [](bool use) { use_avx2 = use && runs_here(InstructionSet::avx2); }, "use"_a,
         "For tests: whether kernels take the vector instructions that the machine has.");
     m.def("check_csr", &look_at_csr<std::int32_t>, "indices"_a.noconvert(), "indptr"_a.noconvert(),
           "n_columns"_a);

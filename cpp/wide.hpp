@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "instruction_sets.hpp"
+
 namespace rankwright {
 
 // What f is made of must be inlined into it: only then it is compiled for AVX2.
@@ -18,41 +20,23 @@ namespace rankwright {
 #define RANKWRIGHT_INLINE
 #endif
 
-#if defined(__x86_64__) && defined(__GNUC__)
-
-inline bool has_avx2() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2");
-}
-
 // Found when the module is loaded; tests turn it off, to compare the bits.
-inline std::atomic<bool> use_avx2{has_avx2()};
+inline std::atomic<bool> use_avx2{runs_here(InstructionSet::avx2)};
 
+#if RANKWRIGHT_X86
 template <class F>
-__attribute__((target("avx2"))) void with_avx2(const F& f) {
+RANKWRIGHT_AVX2 void with_avx2(const F& f) {
     f();
 }
-
-template <class F>
-void wide(const F& f) {
-    if (use_avx2.load(std::memory_order_relaxed)) {
-        with_avx2(f);
-    } else {
-        f();
-    }
-}
-
-#else
-
-inline bool has_avx2() { return false; }
-inline std::atomic<bool> use_avx2{false};
-
-template <class F>
-void wide(const F& f) {
-    f();
-}
-
 #endif
+
+template <class F>
+void wide(const F& f) {
+#if RANKWRIGHT_X86
+    if (use_avx2.load(std::memory_order_relaxed)) return with_avx2(f);
+#endif
+    f();
+}
 
 // Asks for what lies a little behind some rows: rows side by side are no stream to the hardware.
 inline RANKWRIGHT_INLINE void prefetch_behind(const void* data, std::size_t n_bytes) {

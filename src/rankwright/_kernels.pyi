@@ -398,7 +398,6 @@ def linear_scores(
     ],
     threads: int,
 ) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")], bool]: ...
-def has_avx2() -> bool: ...
 def use_avx2(use: bool) -> None:
     """
     For tests: whether kernels take the vector instructions that the machine has.

@@ -113,7 +113,7 @@ class MetricWeights:
         """Return :math:`v` of a best order; documents of equal labels keep theirs (S5)."""
         shared = self.weights == "group"
         if self.is_map:
-            # Layers of grades are 0 and 1; those of labels are told apart by the threshold (S7).
+            # Layers of grades are 0 and 1; those of labels are told apart by the threshold.
             return layers.map_weights(1.0 if shared else self.threshold, shared)
         check_gain_labels(y, f"{type(self).__name__}({self.metric!r})")
         discount = discounts(int(groups.sizes.max(initial=1)), "log2")
