@@ -153,7 +153,7 @@ def _calls_of(X: Any, models: dict[str, Any]) -> dict[str, Call]:
 def table(rows: list[dict[str, Any]], calls: list[dict[str, Any]]) -> str:
     """Return the figures as Markdown."""
     lines = [
-        "| documents | tool | a call | documents a second | GB/s | of the memory's time | overhead |",
+        "| documents | tool | a call | documents a second | GB/s | of the memory | overhead |",
         "|--:|---|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
