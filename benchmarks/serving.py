@@ -119,9 +119,11 @@ def _models(quick: bool) -> dict[str, Path]:
     paths = {name: DATA / f"serving-{name}-{size}.rw" for name in MODELS}
     if all(path.exists() for path in paths.values()):
         return paths
-    n_queries, n_trees = (50, 20) if quick else (100, 500)
+    n_queries, n_trees = (20, 20) if quick else (40, 500)
     ds = rw.data.make_mslr_like(n_queries=n_queries, mean_docs=50)
-    trees = rw.BoostedRanker(n_estimators=n_trees, num_leaves=64, min_child_samples=5)
+    trees = rw.BoostedRanker(
+        "listnet", n_estimators=n_trees, num_leaves=64, min_child_samples=1, max_bin=63, n_jobs=1
+    )
     fitted = {
         "linear": rw.LinearRanker(standardize=True).fit(ds.X, ds.y, ds.qid),
         "ordinal": rw.PRank().fit(ds.X, ds.y),
