@@ -6,6 +6,7 @@ import argparse
 
 from benchmarks import (
     linear,
+    linear_scoring,
     loading,
     metrics,
     noise,
@@ -21,6 +22,7 @@ STEPS = {
     "loading": loading.run,
     "metrics": metrics.run,
     "linear": linear.run,
+    "linear-scoring": linear_scoring.run,
     "online": online.run,
     "noise": noise.run,
     "trees": trees.run,

@@ -30,6 +30,7 @@ TASKS = (
     "trees-xendcg",
     "trees-lambdarank",
     "online-slam-perceptron",
+    "online-ranker",
     "online-prank",
     "online-multiclass-perceptron",
     *(f"noise-{name}" for name in noise.TASKS),

@@ -6,6 +6,7 @@ the columns, and warn of every array that comes to a model fitted to a frame.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,18 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
-from rankwright.data.feature_names import feature_name
 from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, first_place
+from rankwright.data.validation import Floats, Matrix, check_qid, check_weights
 from rankwright.scoring.frames import align_frame, as_rows, column_names, refuse_texts
-from rankwright.scoring.given import Intake, check_width, refuse_not_finite
-from rankwright.scoring.sums import one_each, sums_of
+from rankwright.scoring.given import Intake, check_width, refuse_values
+from rankwright.scoring.sums import sums_of
 
 # Far above any data; kernels of such numbers, added up over any stream, are numbers still.
 _LARGEST = 1e30
+_FINITE = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -131,22 +132,34 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: A
     Returns X, and y if there is one, which then has a label for each row. As for
     :func:`check_ranking_data`, ``reset`` tells a first call; ``options`` are scikit-learn's.
     """
-    checked = _validate(estimator, X, *y, reset=reset, **options)
-    if options.get("ensure_all_finite") != "allow-nan":  # trees compare values, and multiply none
-        _refuse_huge(estimator, checked[0] if y else checked)
-    return checked
+    compared = options.get("ensure_all_finite") == "allow-nan"  # trees multiply no values
+    most = _FINITE if compared else _LARGEST
+    return _validate(estimator, X, *y, reset=reset, most=most, **options)
 
 
 def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
     """Validate what ``predict`` was given."""
-    check_is_fitted(estimator)
-    return Intake(type(estimator).__name__, vars(estimator), allow_nan).rows(X)
+    return _intake(estimator, allow_nan).rows(X)
 
 
 def scored(estimator: Any, X: Any) -> Floats:
     """Return a score for each row that ``predict`` was given: a weighted sum, or one of kernels."""
-    rows = check_features(estimator, X)
-    return one_each(sums_of(vars(estimator)), rows)
+    scores = all_scores(estimator, X)
+    return scores if scores.ndim == 1 else scores[:, 0]
+
+
+def all_scores(estimator: Any, X: Any) -> Floats:
+    """Return the scores of each row that ``predict`` was given."""
+    intake = _intake(estimator)
+    return sums_of(intake.state).scores_of(intake, X)
+
+
+def _intake(estimator: Any, allow_nan: bool = False) -> Intake:
+    """Return what a fitted estimator takes."""
+    state = vars(estimator)
+    if "n_features_in_" not in state:  # scikit-learn's look takes longer than scores of a query
+        check_is_fitted(estimator)
+    return Intake(type(estimator).__name__, state, allow_nan)
 
 
 def known_features(estimator: Any) -> Features:
@@ -167,7 +180,9 @@ def set_names(estimator: Any, names: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> Any:
+def _validate(
+    estimator: Any, X: Any, *y: Any, reset: bool, most: float = _FINITE, **options: Any
+) -> Any:
     """Validate as scikit-learn does, after a look at what it believes.
 
     Sparse matrices become CSR arrays in canonical form; masks are not dropped.
@@ -207,25 +222,13 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
         estimator.__dict__.pop("categories_", None)
         if categories:
             estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
-    refuse_not_finite(Intake(type(estimator).__name__, vars(estimator)), matrix, takes_missing)
+    intake = Intake(type(estimator).__name__, vars(estimator))
+    refuse_values(intake, matrix, takes_missing, most)
     if reset:
         estimator.__dict__.pop("fill_", None)
     if missing != "error":
         matrix = _without_missing(estimator, matrix, missing, reset)
     return (matrix, *others) if y else matrix
-
-
-def _refuse_huge(estimator: Any, X: Matrix) -> None:
-    """Raise for values that learners cannot multiply."""
-    values = X.data if sp.issparse(X) else X
-    if max(values.max(initial=0.0), -values.min(initial=0.0)) <= _LARGEST:
-        return
-    row, column = first_place(X, np.abs(values) > _LARGEST)
-    name = feature_name(known_features(estimator).names, column)
-    raise ValueError(
-        f"X must be at most {_LARGEST:g} in size, but row {row}, {name} is {X[row, column]:g}: "
-        "scale the features, or take their logarithms."
-    )
 
 
 def _without_missing(estimator: Any, X: Matrix, missing: Missing, reset: bool) -> Matrix:

@@ -22,6 +22,8 @@ _COMPRESSED = ("csr", "csc", "bsr")
 
 def is_sparse(X: Any) -> bool:
     """Tell whether this is a sparse matrix of SciPy; without SciPy there is none."""
+    if type(X) is np.ndarray:
+        return False
     scipy_sparse = sys.modules.get("scipy.sparse")
     return scipy_sparse is not None and bool(scipy_sparse.issparse(X))
 

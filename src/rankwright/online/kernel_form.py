@@ -192,10 +192,11 @@ class KernelForm(KernelParameters, Settings, Standardized):
     def _history(self) -> History:
         return linear_history(self._kernel(), self.support_, self.dual_coef_)
 
-    def _count_votes(self, X: Matrix, ballots: Ballots, width: int) -> Floats:
+    def _count_votes(self, X: Any, ballots: Ballots, width: int) -> Floats:
         """Return the votes of all weights on documents."""
         votes = survived(self.born_, self.n_rounds_)
-        return count_votes(X, self._in_scale, self._history(), votes, ballots, width)
+        rows = check_features(self, X)
+        return count_votes(rows, self._in_scale, self._history(), votes, ballots, width)
 
     # ---- comparators ----
 

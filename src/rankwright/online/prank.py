@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
@@ -117,7 +117,7 @@ class PRank(OrdinalLearner):
         # Thresholds stay ordered because they move by whole steps and never back (Lemma 1).
         return "the thresholds of PRank need not stay ordered when updates go"
 
-    def _predict_ranks(self, X: Matrix) -> Ints:
+    def _predict_ranks(self, X: Any) -> Ints:
         if not self._votes:
             return by_thresholds(self._scores(X), self.thresholds_)
         k = len(self.classes_)

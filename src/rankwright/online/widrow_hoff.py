@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.comparator import compared
@@ -77,7 +77,7 @@ class WidrowHoff(InterceptLearner):
         """Return the ranks 1..k before rounding."""
         return super().decision_function(X)
 
-    def _predict_ranks(self, X: Matrix) -> Ints:
+    def _predict_ranks(self, X: Any) -> Ints:
         return by_rounding(self._scores(X), len(self.classes_))
 
     def _no_budget(self) -> str:

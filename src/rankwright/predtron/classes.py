@@ -11,9 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.inputs import check_features, check_rows
+from rankwright.inputs import check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.ordered_labels import OrderedLabels
 from rankwright.online.parameters import parametrized
@@ -22,6 +22,7 @@ from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import MODES, PredtronData, check_mode
 from rankwright.problems.native import Native
 from rankwright.scoring.decisions import (
+    class_codes,
     named_classes,
     plurality,
     predicted_codes,
@@ -46,22 +47,21 @@ class PredtronOfClasses(PredtronLearner, LearnerOfClasses):
 
         Of votes, their shares: of each class, or of the second class less that of the first.
         """
-        matrix = check_features(self, X)
         n_scores = self._n_fitted_scores()
         if self._votes:
-            shares = self._votes_on(matrix) / max(self.n_rounds_, 1)
+            shares = self._votes_on(X) / max(self.n_rounds_, 1)
             return shares[:, 1] - shares[:, 0] if n_scores == 1 else shares[:, :n_scores]
-        scores = self._scores_of(matrix)
+        scores = self._decision(X)
         return scores[:, 0] if n_scores == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return classes."""
-        matrix = check_features(self, X)
         if self._votes:
-            return self._named(self._elected(self._votes_on(matrix)))
-        return self._named(predicted_codes(self._problem(), self._scores_of(matrix), 1)[:, 0])
+            return self._named(self._elected(self._votes_on(X)))
+        rejects = vars(self).get("reject") is not None
+        return self._named(class_codes(self._decision(X), self._problem if rejects else None))
 
-    def _votes_on(self, X: Matrix) -> Floats:
+    def _votes_on(self, X: Any) -> Floats:
         """Return the votes of each class, and of the option to reject behind them."""
         problem, n = self._problem(), self._n_options()
 

@@ -9,9 +9,9 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.inputs import check_features
+from rankwright.inputs import all_scores
 from rankwright.online.base import OnlineLearner, Rounds, check_step
 from rankwright.online.kernel import kernel_rounds, learn_by_kernel
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
@@ -25,7 +25,7 @@ from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem
 from rankwright.scaling import Kind
 from rankwright.scoring.kernels import Kernel, PlusOne
-from rankwright.scoring.sums import check_weights_of, sums_of
+from rankwright.scoring.sums import check_weights_of
 from rankwright.theory.links import (
     NORMS,
     NormName,
@@ -243,10 +243,7 @@ class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearn
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""
-        return self._scores_of(check_features(self, X))
-
-    def _scores_of(self, X: Matrix) -> Floats:
-        scores = sums_of(vars(self)).scores(X)
+        scores = all_scores(self, X)
         # One weight for each feature makes a vector; all else here reads rows of scores.
         return scores if scores.ndim == 2 else scores[:, None]
 

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
 from rankwright.data.validation import Floats
-from rankwright.inputs import check_features
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools
@@ -87,15 +86,14 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
         return named_sets(codes, self.classes_, self.n_labels_)
 
     def _scores_or_majority(self, X: Any) -> Floats:
-        matrix = check_features(self, X)
         if not self._votes:
-            return self._scores_of(matrix)
+            return self._decision(X)
         problem, n = self._problem(), self.n_labels_
 
         def ballots(scores: Floats, _: slice) -> Bools:
             return np.asarray(predicted_codes(problem, scores, n) > 0)
 
-        votes = self._count_votes(matrix, ballots, n)
+        votes = self._count_votes(X, ballots, n)
         return np.asarray((2 * votes - self.n_rounds_) / max(self.n_rounds_, 1))
 
     def score(

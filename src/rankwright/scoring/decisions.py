@@ -6,6 +6,7 @@ that is a rank itself for the nearest one, and scores of classes for the largest
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from rankwright.problems.native import Native
 
 def by_thresholds(scores: Floats, thresholds: Floats) -> Ints:
     """Return how many thresholds each score has reached."""
-    return np.searchsorted(thresholds, scores, side="right").astype(np.int64)
+    return thresholds.searchsorted(scores, "right").astype(np.int64, copy=False)
 
 
 def by_rounding(scores: Floats, n_ranks: int) -> Ints:
     """Return ranks, from 0, of scores that are ranks from 1 before rounding."""
     # Halves go up, as in the kernel; np.round would take them to the even rank.
-    return (np.clip(np.floor(scores + 0.5), 1, n_ranks) - 1).astype(np.int64)
+    return by_thresholds(scores + 0.5, np.arange(2.0, n_ranks + 1))
 
 
 def plurality(votes: Floats) -> Ints:
@@ -40,6 +41,19 @@ def predicted_codes(problem: Native, scores: Floats, n_codes: int) -> NDArray[np
     codes = np.empty((len(flat), n_codes), dtype=np.int32)
     _kernels.predict_all(problem.kernel(1), flat, codes)
     return codes.reshape(*scores.shape[:-1], n_codes)
+
+
+def class_codes(
+    scores: Floats, rejecting: Callable[[], Native] | None = None
+) -> NDArray[np.integer[Any]]:
+    """Return the best class of each row of scores; with two on a line, the second above 0.
+
+    ``rejecting`` makes the problem of those that may reject; without, this is what problems of
+    classes predict, whatever their costs, and they take longer to make.
+    """
+    if rejecting is not None:
+        return predicted_codes(rejecting(), scores, 1)[:, 0]
+    return plurality(scores) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
 
 
 def problem_of_classes(n: int, loss: ArrayLike | None, reject: ArrayLike | None) -> Native:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, Self
 
@@ -23,6 +24,7 @@ from rankwright.problems.native import Native
 from rankwright.scoring.decisions import (
     by_rounding,
     by_thresholds,
+    class_codes,
     named_classes,
     named_sets,
     plurality,
@@ -181,9 +183,11 @@ class ClassRule(ScoringRule):
 
     def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
         """Return classes."""
-        problem = self.make(len(self.classes), *self.costs)
-        codes = predicted_codes(problem, self.sums.scores(X), 1)[:, 0]
         reject = self.costs[1] if self.costs else None
+        problem = partial(self.make, len(self.classes), *self.costs)
+        scores = self.sums.scores(X)
+        rows = scores if scores.ndim == 2 else scores[:, None]
+        codes = class_codes(rows, None if reject is None else problem)
         return named_classes(codes, self.classes, reject, self.reject_label)
 
 

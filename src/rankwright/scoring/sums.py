@@ -12,10 +12,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from rankwright.data.groups import Ints
-from rankwright.data.products import multiply
+from rankwright.data.products import linear_scores
 from rankwright.data.validation import Floats, Matrix
 from rankwright.exceptions import DataError
 from rankwright.scaling import FeatureScale
+from rankwright.scoring.given import Intake, refuse_values
 from rankwright.scoring.kernels import BLOCK, Kernel, PlusOne
 from rankwright.scoring.state import (
     State,
@@ -62,8 +63,16 @@ class WeightedSum:
 
     def scores(self, X: Matrix) -> Floats:
         """Return a score for each row, or a row of scores."""
-        found = multiply(X, self.coef, self.n_jobs) if self.coef.ndim == 1 else X @ self.coef.T
-        return finite_scores(found if self.intercept is None else found + self.intercept)
+        found, finite = linear_scores(X, self.coef, self.intercept, self.n_jobs)
+        return found if finite else finite_scores(found)
+
+    def scores_of(self, intake: Intake, X: Any) -> Floats:
+        """Return the scores of what ``predict`` was given, which is looked at by multiplying it."""
+        rows = intake.rows(X, look=False)
+        found, finite = linear_scores(rows, self.coef, self.intercept, self.n_jobs)
+        if not finite:
+            refuse_values(intake, rows, False)
+        return found if finite else finite_scores(found)
 
 
 def check_weights_of(state: State, *n_scores: int) -> None:
@@ -103,6 +112,10 @@ class KernelSum:
         if "scale_" in state:
             scale = FeatureScale(state["scale_"], state.get("center_"))
         return cls(kernel_of(state), state["support_"], predicting_coef(state), scale)
+
+    def scores_of(self, intake: Intake, X: Any) -> Floats:
+        """Return the scores of what ``predict`` was given."""
+        return self.scores(intake.rows(X))
 
     def scores(self, X: Matrix) -> Floats:
         """Return a row of scores for each row."""
