@@ -6,12 +6,14 @@ import argparse
 
 from benchmarks import (
     linear,
+    linear_scoring,
     loading,
     metrics,
     noise,
     online,
     predtron,
     scoring,
+    serving,
     sparse,
     table,
     trees,
@@ -21,12 +23,14 @@ STEPS = {
     "loading": loading.run,
     "metrics": metrics.run,
     "linear": linear.run,
+    "linear-scoring": linear_scoring.run,
     "online": online.run,
     "noise": noise.run,
     "trees": trees.run,
     "predtron": predtron.run,
     "scoring": scoring.run,
     "sparse": sparse.run,
+    "serving": serving.run,
     "table": table.run,
 }
 

@@ -31,6 +31,7 @@ TASKS = (
     "trees-lambdarank",
     *(f"scoring-{what}" for what in (100, 1000, 100_000, "float64", "threads")),
     "online-slam-perceptron",
+    "online-ranker",
     "online-prank",
     "online-multiclass-perceptron",
     *(f"noise-{name}" for name in noise.TASKS),
