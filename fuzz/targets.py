@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,20 +69,31 @@ def check(target: Target, path: Path, data: bytes) -> bool:
 
 
 def _model(path: Path) -> None:
+    scored = None
+    with suppress(DataError):  # a scorer need not look at all that the model does
+        scorer = rw.load(path, scorer=True)
+        scored = _predicted(scorer, scorer.n_features)
     model = rw.load(path)
-    if model.n_features_in_ > _WIDEST:
-        return
+    predicted = _predicted(model, model.n_features_in_)
+    require(scored is None or scored == predicted, "a scorer predicts what the model does")
+
+
+def _predicted(model: Any, n_features: int) -> str:
+    """Return predictions as text; or what is said instead of them."""
+    if n_features > _WIDEST:
+        return "too wide"
     try:
-        model.predict(np.ones((2, model.n_features_in_)))
+        return str(model.predict(np.ones((2, n_features))).tolist())
     except ValueError as error:  # scores may overflow: that is for the one who asks for them
         require("\n" not in str(error), f"a message is one line, not {error}")
+        return str(error)
 
 
 def _trees(path: Path) -> None:
     text = path.read_bytes().decode("latin-1")
     n_features = text.partition("\nfeature_infos=")[2].partition("\n")[0].count(" ") + 1
     try:
-        n_trees = model_text.check(text, n_features)
+        n_trees = len(model_text.parse(text, n_features))
     except DataError as error:
         raise DataError(error.message, path=path) from None
     booster = load_booster(text)

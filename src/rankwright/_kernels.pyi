@@ -510,6 +510,9 @@ def sparse_features(
     ],
     n_features: int,
 ) -> Features: ...
+def read_numbers(text: str) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """The numbers of a text, as doubles."""
+
 def instruction_sets() -> list[str]:
     """
     Vector instructions of this processor that forests know, the best first.

@@ -25,7 +25,7 @@ from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_qid, check_weights
 from rankwright.scoring.frames import align_frame, as_rows, column_names, refuse_texts
 from rankwright.scoring.given import Intake, check_width, refuse_values
-from rankwright.scoring.sums import sums_of
+from rankwright.scoring.sums import one_each, sums_of
 
 # Far above any data; kernels of such numbers, added up over any stream, are numbers still.
 _LARGEST = 1e30
@@ -144,8 +144,8 @@ def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix
 
 def scored(estimator: Any, X: Any) -> Floats:
     """Return a score for each row that ``predict`` was given: a weighted sum, or one of kernels."""
-    scores = all_scores(estimator, X)
-    return scores if scores.ndim == 1 else scores[:, 0]
+    intake = _intake(estimator)
+    return one_each(sums_of(intake.state), intake, X)
 
 
 def all_scores(estimator: Any, X: Any) -> Floats:

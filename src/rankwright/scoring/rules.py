@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.problems.multilabel import Multilabel
 from rankwright.problems.native import Native
@@ -32,6 +32,7 @@ from rankwright.scoring.decisions import (
     problem_of_classes,
     problem_of_ranks,
 )
+from rankwright.scoring.given import Intake
 from rankwright.scoring.state import (
     State,
     check_label_names,
@@ -57,8 +58,8 @@ class ScoringRule(Protocol):
         """Return the rule of a fitted model; DataError if the state cannot be one's."""
         ...
 
-    def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
-        """Return scores or labels of rows that were checked."""
+    def predict(self, intake: Intake, X: Any, **options: Any) -> NDArray[Any]:
+        """Return scores or labels of what was given, which the intake checks."""
         ...
 
 
@@ -74,9 +75,9 @@ class ScoreRule(ScoringRule):
         check_sums_of(state)
         return cls(sums_of(state))
 
-    def predict(self, X: Matrix, **options: Any) -> Floats:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> Floats:
         """Return scores."""
-        return one_each(self.sums, X)
+        return one_each(self.sums, intake, X)
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ class LabelScoresRule(ScoringRule):
         check_sums_of(state, check_n_labels(state))
         return cls(sums_of(state))
 
-    def predict(self, X: Matrix, **options: Any) -> Floats:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> Floats:
         """Return scores."""
-        return self.sums.scores(X)
+        return self.sums.scores_of(intake, X)
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,11 @@ class ThresholdRule(ScoringRule):
         check_thresholds(state, check_labels(state))
         return cls(sums_of(state), state["thresholds_"], state["classes_"])
 
-    def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> NDArray[Any]:
         """Return labels."""
-        labels: NDArray[Any] = self.classes[by_thresholds(one_each(self.sums, X), self.thresholds)]
+        labels: NDArray[Any] = self.classes[
+            by_thresholds(one_each(self.sums, intake, X), self.thresholds)
+        ]
         return labels
 
 
@@ -131,9 +134,9 @@ class RoundingRule(ScoringRule):
         check_labels(state)
         return cls(sums_of(state), state["classes_"])
 
-    def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> NDArray[Any]:
         """Return labels."""
-        ranks = by_rounding(one_each(self.sums, X), len(self.classes))
+        ranks = by_rounding(one_each(self.sums, intake, X), len(self.classes))
         labels: NDArray[Any] = self.classes[ranks]
         return labels
 
@@ -151,9 +154,9 @@ class PrototypeRule(ScoringRule):
         check_sums_of(state, check_labels(state))
         return cls(sums_of(state), state["classes_"])
 
-    def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> NDArray[Any]:
         """Return labels."""
-        labels: NDArray[Any] = self.classes[plurality(self.sums.scores(X))]
+        labels: NDArray[Any] = self.classes[plurality(self.sums.scores_of(intake, X))]
         return labels
 
 
@@ -181,11 +184,11 @@ class ClassRule(ScoringRule):
     def _problem_in(cls, state: State) -> tuple[Callable[..., Native], tuple[Any, ...]]:
         return problem_of_classes, (state.get("loss"), state.get("reject"))
 
-    def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> NDArray[Any]:
         """Return classes."""
         reject = self.costs[1] if self.costs else None
         problem = partial(self.make, len(self.classes), *self.costs)
-        scores = self.sums.scores(X)
+        scores = self.sums.scores_of(intake, X)
         rows = scores if scores.ndim == 2 else scores[:, None]
         codes = class_codes(rows, None if reject is None else problem)
         return named_classes(codes, self.classes, reject, self.reject_label)
@@ -219,10 +222,10 @@ class LabelSetRule(ScoringRule):
         Multilabel(n, loss)  # it raises
         return cls(sums_of(state), loss, n, state["classes_"])
 
-    def predict(self, X: Matrix, **options: Any) -> NDArray[Any]:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> NDArray[Any]:
         """Return which labels each row has, 1 or 0; for a vector y, its values."""
         problem = Multilabel(self.n_labels, self.loss)
-        codes = predicted_codes(problem, self.sums.scores(X), self.n_labels)
+        codes = predicted_codes(problem, self.sums.scores_of(intake, X), self.n_labels)
         return named_sets(codes, self.classes, self.n_labels)
 
 
@@ -240,9 +243,9 @@ class TopicRule(ScoringRule):
         check_topics(state)
         return cls(state["weights_"], state["features_"], state["offsets_"])
 
-    def predict(self, X: Matrix, **options: Any) -> Floats:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> Floats:
         """Return a row of scores for each row."""
-        return topic_scores(X, self.weights, self.features, self.offsets)
+        return topic_scores(intake.rows(X), self.weights, self.features, self.offsets)
 
 
 @dataclass(frozen=True)
@@ -257,9 +260,9 @@ class HashRule(ScoringRule):
         """Return the rule of the random ranker."""
         return cls(int(state.get("random_state", 0)))
 
-    def predict(self, X: Matrix, **options: Any) -> Floats:
+    def predict(self, intake: Intake, X: Any, **options: Any) -> Floats:
         """Return scores."""
-        return hashed_scores(X, self.seed)
+        return hashed_scores(intake.rows(X), self.seed)
 
 
 # Of every class in rankwright.models.CLASSES: the rule, or the module and the name of one that is

@@ -155,7 +155,7 @@ class Scorer:
         for name in given:
             if name not in self.rule.options:
                 raise TypeError(f"{name} is for boosted trees, not for {self.kind}: leave it out.")
-        return self.rule.predict(self.intake.rows(X), **given)
+        return self.rule.predict(self.intake, X, **given)
 
     def __repr__(self) -> str:
         return f"Scorer({self.kind}, {self.n_features} features)"

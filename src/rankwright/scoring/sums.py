@@ -236,7 +236,7 @@ def sums_of(state: State) -> Sums:
     return WeightedSum.of(state) if state.get("kernel") is None else KernelSum.of(state)
 
 
-def one_each(sums: Sums, X: Matrix) -> Floats:
-    """Return one score for each row; sums of kernels have a column of them."""
-    scores = sums.scores(X)
+def one_each(sums: Sums, intake: Intake, X: Any) -> Floats:
+    """Return one score for each row of what was given; sums of kernels have a column of them."""
+    scores = sums.scores_of(intake, X)
     return scores if scores.ndim == 1 else scores[:, 0]

@@ -59,7 +59,7 @@ class ForestRanker(Ranker):
             Queries, each with its own ``top_k`` best; None is one query.
         """
         rule, matrix = TreeRule(self._scorer(), self.n_jobs), self._features(X)
-        return rule.predict(matrix, n_trees=n_trees, top_k=top_k, qid=qid)
+        return rule.scores(matrix, n_trees, top_k, qid)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield the scores by the first tree, by the first two, and so on."""

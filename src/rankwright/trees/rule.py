@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, Matrix, check_count, check_qid
 from rankwright.exceptions import DataError
+from rankwright.scoring.given import Intake
 from rankwright.scoring.rules import ScoringRule
 from rankwright.scoring.state import State
 from rankwright.threads import n_threads
@@ -30,14 +32,16 @@ class TreeRule(ScoringRule):
         """Return the rule of boosted trees."""
         return cls(compiled_forest(state), state.get("n_jobs"))
 
-    def predict(
+    def predict(self, intake: Intake, X: Any, **options: Any) -> Floats:
+        """Return scores."""
+        return self.scores(intake.rows(X), **options)
+
+    def scores(
         self,
         X: Matrix,
-        *,
         n_trees: int | None = None,
         top_k: int | None = None,
-        qid: Any = None,
-        **options: Any,
+        qid: ArrayLike | None = None,
     ) -> Floats:
         """Return scores by the first trees; of the best rows of each query, if they are enough."""
         threads = n_threads(self.n_jobs)
