@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, online, predtron, sparse, table, trees
+from benchmarks import (
+    linear,
+    loading,
+    metrics,
+    noise,
+    online,
+    predtron,
+    scoring,
+    sparse,
+    table,
+    trees,
+)
 
 STEPS = {
     "loading": loading.run,
@@ -14,6 +25,7 @@ STEPS = {
     "noise": noise.run,
     "trees": trees.run,
     "predtron": predtron.run,
+    "scoring": scoring.run,
     "sparse": sparse.run,
     "table": table.run,
 }

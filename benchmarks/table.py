@@ -29,6 +29,7 @@ TASKS = (
     "sparse-l1",
     "trees-xendcg",
     "trees-lambdarank",
+    *(f"scoring-{what}" for what in (100, 1000, 100_000, "float64", "threads")),
     "online-slam-perceptron",
     "online-prank",
     "online-multiclass-perceptron",

@@ -208,9 +208,10 @@ def test_sets_of_categories_that_cannot_be(ends: str, words: str, chosen: list[i
     from rankwright.trees import model_text
 
     arrays = {"decision_type": np.array([1, 1]), "threshold": np.array(chosen, dtype=float)}
-    fields = {"cat_boundaries": ends, "cat_threshold": words}
+    arrays |= {"cat_boundaries": np.array(ends.split(), dtype=np.int64)}
+    arrays |= {"cat_threshold": np.array(words.split(), dtype=np.int64)}
     with pytest.raises(DataError, match="model_text_ is not a model of LightGBM: tree 0 "):
-        model_text._check_sets(arrays, fields, 0, 2)
+        model_text._check_sets(arrays, 0, 2)
 
 
 def test_categories_stand_behind_the_features() -> None:

@@ -67,7 +67,7 @@ def cut(threshold: Any, dtype: Any) -> NDArray[Any]:
     zero = np.dtype(dtype).type(ZERO)
     with np.errstate(over="ignore"):
         found = t.astype(dtype)
-    found = np.where(found > t, np.nextafter(found, -np.inf, dtype=dtype), found)
+        found = np.where(found > t, np.nextafter(found, -np.inf, dtype=dtype), found)
     found = np.where((t >= -ZERO) & (t < 0), np.nextafter(-zero, -np.inf, dtype=dtype), found)
     return np.where((t >= 0) & (t <= ZERO), zero, found).astype(dtype)
 
