@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    contributions,
     linear,
     loading,
     metrics,
@@ -26,6 +27,7 @@ STEPS = {
     "trees": trees.run,
     "predtron": predtron.run,
     "scoring": scoring.run,
+    "contributions": contributions.run,
     "sparse": sparse.run,
     "table": table.run,
 }

@@ -88,9 +88,11 @@ struct PathPoints {
 #if defined(__GNUC__) || defined(__clang__)
 #define RANKWRIGHT_INLINE __attribute__((always_inline)) inline
 #define RANKWRIGHT_LANES(W) __attribute__((vector_size((W) * sizeof(double))))
+inline constexpr std::size_t kPortableLanes = 2;
 #else
 #define RANKWRIGHT_INLINE inline
-#define RANKWRIGHT_LANES(W)  // one document at a time
+#define RANKWRIGHT_LANES(W)
+inline constexpr std::size_t kPortableLanes = 1;
 #endif
 
 // Adds n points of a path to what its features have in n_docs documents: sums[feature][document].
@@ -99,30 +101,36 @@ RANKWRIGHT_INLINE void add_points(const std::vector<PathFeature>& path, const Pa
                                   std::size_t n_docs, double* sums) {
     typedef double Vector RANKWRIGHT_LANES(W);
     typedef std::int64_t Mask RANKWRIGHT_LANES(W);
-    constexpr std::int64_t kBits[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    // A bit of each lane's own, in the exponent: read as doubles, which any processor compares.
+    constexpr int kExponent = 52;
     Mask own;
-    std::memcpy(&own, kBits, sizeof(own));
-    for (std::size_t doc = 0; doc < n_docs; doc += sizeof(Vector) / sizeof(double)) {
+    for (std::size_t i = 0; i < W; ++i) {
+        const std::int64_t bit = std::int64_t{1} << (kExponent + i);
+        std::memcpy(reinterpret_cast<char*>(&own) + i * sizeof(bit), &bit, sizeof(bit));
+    }
+    const auto bits_of = [&](std::size_t i, std::size_t doc) {
+        return static_cast<std::int64_t>(path[i].obeys >> doc << kExponent);
+    };
+    for (std::size_t doc = 0; doc < n_docs; doc += W) {
         Vector p[n];
         for (std::size_t k = 0; k < n; ++k) p[k] = Vector{} + points.start[k];
         for (std::size_t i = 0; i < path.size(); ++i) {
-            const Mask bits = Mask{} + static_cast<std::int64_t>(path[i].obeys >> doc);
+            const Vector obeys = (Vector)((Mask{} + bits_of(i, doc)) & own);
             const auto& factor = points.features[i];
             for (std::size_t k = 0; k < n; ++k) {
-                p[k] *=
-                    (bits & own) != 0 ? Vector{} + factor.obeys[k] : Vector{} + factor.breaks[k];
+                p[k] *= obeys != 0 ? Vector{} + factor.obeys[k] : Vector{} + factor.breaks[k];
             }
         }
         Vector loss{};
         for (std::size_t k = 0; k < n; ++k) loss += p[k] * points.loses[k];
         for (std::size_t i = 0; i < path.size(); ++i) {
-            const Mask bits = Mask{} + static_cast<std::int64_t>(path[i].obeys >> doc);
+            const Vector obeys = (Vector)((Mask{} + bits_of(i, doc)) & own);
             Vector gain{};
             for (std::size_t k = 0; k < n; ++k) gain += p[k] * points.features[i].gains[k];
             double* const at = sums + path[i].feature * kBlock + doc;
             Vector sum;
             std::memcpy(&sum, at, sizeof(sum));
-            sum += (bits & own) != 0 ? gain : loss;
+            sum += obeys != 0 ? gain : loss;
             std::memcpy(at, &sum, sizeof(sum));
         }
     }
@@ -144,7 +152,7 @@ using AddPath = void (*)(const std::vector<PathFeature>&, const PathPoints&, std
 
 inline void add_path_portable(const std::vector<PathFeature>& path, const PathPoints& points,
                               std::size_t n_docs, double* sums) {
-    add_path<2>(path, points, n_docs, sums);
+    add_path<kPortableLanes>(path, points, n_docs, sums);
 }
 
 #if RANKWRIGHT_X86

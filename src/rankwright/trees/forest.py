@@ -247,10 +247,12 @@ class ForestScorer:
     def contributions(self, X: NDArray[Any] | CSR, *, threads: int) -> tuple[Floats, float]:
         """Return what each feature adds to each score, and the mean that they start from."""
         forest = self.forest
-        if not forest.node_count.all():
+        empty = np.flatnonzero(forest.node_count == 0)
+        if len(empty) > 0:
+            tree = int(np.searchsorted(forest.node_begin, empty[0], side="right")) - 1
             raise ValueError(
-                "contributions need trees whose splits have training documents, but node "
-                f"{int(forest.node_count.argmin())} has none."
+                "contributions need trees with training documents at every split, but node "
+                f"{empty[0] - forest.node_begin[tree]} of tree {tree} has none."
             )
         values = self._native.contributions(
             _features(X),
