@@ -7,12 +7,14 @@ import argparse
 from benchmarks import (
     contributions,
     linear,
+    linear_scoring,
     loading,
     metrics,
     noise,
     online,
     predtron,
     scoring,
+    serving,
     sparse,
     table,
     trees,
@@ -22,6 +24,7 @@ STEPS = {
     "loading": loading.run,
     "metrics": metrics.run,
     "linear": linear.run,
+    "linear-scoring": linear_scoring.run,
     "online": online.run,
     "noise": noise.run,
     "trees": trees.run,
@@ -29,6 +32,7 @@ STEPS = {
     "scoring": scoring.run,
     "contributions": contributions.run,
     "sparse": sparse.run,
+    "serving": serving.run,
     "table": table.run,
 }
 

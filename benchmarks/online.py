@@ -49,6 +49,7 @@ def run(quick: bool = False) -> None:
     n_docs = documents.make().n_docs
     for name, learner, bars in (
         ("slam-perceptron", "SLAMPerceptron", {"river": 10.0, "vw": 3.0}),
+        ("ranker", "OnlineRanker", {"river": 10.0, "vw": 3.0}),
         ("prank", "PRank", {"river": 20.0}),
         ("multiclass-perceptron", "MulticlassPerceptron", {"river": 20.0}),
     ):

@@ -32,6 +32,7 @@ TASKS = (
     *(f"scoring-{what}" for what in (100, 1000, 100_000, "float64", "threads")),
     *(f"contributions-{size}-{threads}" for size in ("large", "small") for threads in (1, 2)),
     "online-slam-perceptron",
+    "online-ranker",
     "online-prank",
     "online-multiclass-perceptron",
     *(f"noise-{name}" for name in noise.TASKS),

@@ -2,11 +2,14 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "decimal.hpp"
 #include "forest.hpp"
 #include "forest_codes.hpp"
 #include "forest_contributions.hpp"
@@ -110,10 +113,27 @@ void bind_features(nb::module_& m) {
     bind(&sparse_features<double, std::int64_t>);
 }
 
+// Numbers with blanks between them, each the double nearest to its text; nothing else may be there.
+Result<double> read_numbers(std::string_view text) {
+    std::string padded(text);
+    padded.append(kPadding, ' ');
+    const char* end = padded.data() + text.size();
+    std::vector<double> values;
+    for (const char* p = padded.data();; ++p) {
+        while (p < end && *p == ' ') ++p;
+        if (p >= end) break;
+        p = read_number(p, values.emplace_back());
+        require(p != nullptr && *p == ' ', "text must be numbers with blanks between them");
+    }
+    return make_array<double>(values.size(),
+                              [&](double* out) { std::copy(values.begin(), values.end(), out); });
+}
+
 }  // namespace
 
 void bind_forest(nb::module_& m) {
     bind_features(m);
+    m.def("read_numbers", &read_numbers, "text"_a, "The numbers of a text, as doubles.");
     m.def(
         "instruction_sets",
         [] {

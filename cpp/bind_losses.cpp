@@ -5,6 +5,7 @@
 #include "hashing.hpp"
 #include "lambdarank.hpp"
 #include "layers.hpp"
+#include "metric_weights.hpp"
 #include "pairs.hpp"
 #include "python.hpp"
 #include "slam.hpp"
@@ -112,6 +113,27 @@ void bind_losses(nb::module_& m) {
         .def_prop_ro(
             "labels", [](const Layers& layers) { return copy_of(layers.labels); },
             nb::rv_policy::move)
+        .def(
+            "ndcg_weights",
+            [](const Layers& layers, std::size_t k, In<double> discount, bool shared) {
+                for (std::size_t q = 0; q < layers.n_queries(); ++q) {
+                    require(layers.indptr[q + 1] - layers.indptr[q] <=
+                                static_cast<std::int64_t>(discount.size()),
+                            "discount must have a value for each rank");
+                }
+                return make_array<double>(layers.rows.size(), [&](double* v) {
+                    ndcg_weights(layers, k, view(discount), shared, v);
+                });
+            },
+            "k"_a, "discount"_a.noconvert(), "shared"_a)
+        .def(
+            "map_weights",
+            [](const Layers& layers, double threshold, bool shared) {
+                return make_array<double>(layers.rows.size(), [&](double* v) {
+                    map_weights(layers, threshold, shared, v);
+                });
+            },
+            "threshold"_a, "shared"_a)
         .def(
             "slam",
             [](const Layers& layers, In<double> scores, In<double> v, double margin,

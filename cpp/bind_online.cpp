@@ -3,11 +3,13 @@
 
 #include <memory>
 
+#include "gradient_descent.hpp"
 #include "multiclass_perceptron.hpp"
 #include "pamir.hpp"
 #include "prank.hpp"
 #include "python.hpp"
 #include "slam_perceptron.hpp"
+#include "softmax.hpp"
 #include "widrow_hoff.hpp"
 
 namespace rankwright {
@@ -26,6 +28,20 @@ SlamLoss parse_slam_loss(std::string_view loss) {
     if (loss == "ap") return SlamLoss::ap;
     require(loss == "weights", "loss must be 'ndcg', 'ap' or 'weights'");
     return SlamLoss::weights;
+}
+
+// Rounds are queries of `rows`.
+void check_queries(const Rows& rows, const In<std::int64_t>& indptr, const In<std::int64_t>& order,
+                   const Iterate& iterate, std::size_t n_losses) {
+    const auto offsets = view(indptr);
+    require(!offsets.empty() && offsets.front() == 0 && std::ranges::is_sorted(offsets) &&
+                static_cast<std::size_t>(offsets.back()) == rows.n_rows &&
+                rows.n_features == iterate.w.size(),
+            "rows must fit the queries and the weights");
+    for (const auto q : view(order)) {
+        require(q >= 0 && static_cast<std::size_t>(q) + 1 < offsets.size(), "no such query");
+    }
+    require(n_losses == order.size(), "losses must have a value for each round");
 }
 
 // The weights, their sum and [rounds, since] live in arrays of the Python caller.
@@ -51,9 +67,8 @@ void bind_iterate(nb::module_& m) {
                 nb::gil_scoped_release release;
                 ++iterate.round;
                 iterate.begin_update();
-                for (std::size_t i = 0; i < coef.size(); ++i) {
-                    if (coef.data()[i] != 0) iterate.add(rows, begin + i, coef.data()[i]);
-                }
+                std::vector<double> given(coef.data(), coef.data() + coef.size());
+                iterate.add_rows(rows, begin, given);
             },
             "rows"_a, "begin"_a, "coef"_a.noconvert(),
             "One round: w += sum_i coef_i x_{begin + i}.")
@@ -120,6 +135,82 @@ void bind_slam(nb::module_& m) {
             },
             "rows"_a, "order"_a.noconvert(), "eta"_a, "comparator"_a.noconvert(), "iterate"_a,
             "losses"_a.noconvert(), "surrogates"_a.noconvert());
+}
+
+Schedule parse_schedule(std::string_view schedule) {
+    if (schedule == "constant") return Schedule::constant;
+    if (schedule == "sqrt") return Schedule::sqrt;
+    require(schedule == "inverse", "schedule must be 'constant', 'sqrt' or 'inverse'");
+    return Schedule::inverse;
+}
+
+// A loss that only Python knows: f(scores, q, draw) returns value and gradient.
+class PythonLoss final : public QueryLoss {
+    nb::callable f_;
+
+  public:
+    explicit PythonLoss(nb::callable f) : f_(std::move(f)) {}
+
+    double operator()(std::size_t q, std::uint64_t draw, std::span<const double> scores,
+                      double* grad) override {
+        nb::gil_scoped_acquire acquire;
+        const auto own =
+            make_array<double>(scores.size(), [&](double* out) { std::ranges::copy(scores, out); });
+        const auto [value, found] = nb::cast<std::pair<double, In<double>>>(f_(own, q, draw));
+        require(found.size() == scores.size(), "the gradient must have a value for each document");
+        std::copy_n(found.data(), found.size(), grad);
+        return value;
+    }
+};
+
+void bind_descent(nb::module_& m) {
+    nb::class_<QueryLoss>(m, "QueryLoss", "A loss on given labels, query by query.");
+    m.def(
+        "loss_by_query",
+        [](nb::callable f) -> std::unique_ptr<QueryLoss> {
+            return std::make_unique<PythonLoss>(std::move(f));
+        },
+        "f"_a, nb::sig("def loss_by_query(f: collections.abc.Callable[..., tuple[float, object]]) -> QueryLoss"),
+        "What f(scores, q, draw) says: the value and the gradient of query q.");
+    m.def(
+        "cross_entropies",
+        [](In<std::int64_t> indptr, In<double> targets, In<double> weights, double eps,
+           In<std::uint64_t> keys, std::uint64_t seed,
+           In<double> row_weights) -> std::unique_ptr<QueryLoss> {
+            require(indptr.size() > 0 && weights.size() + 1 == indptr.size() &&
+                        (keys.size() == 0 || keys.size() == weights.size()),
+                    "weights and keys must have a value for each query");
+            require(targets.size() == static_cast<std::size_t>(indptr.data()[weights.size()]) &&
+                        (row_weights.size() == 0 || row_weights.size() == targets.size()),
+                    "targets and row_weights must have a value for each row");
+            return std::make_unique<CrossEntropies>(view(indptr), view(targets), view(weights), eps,
+                                                    view(keys), seed, view(row_weights));
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "eps"_a,
+        "keys"_a.noconvert(), "seed"_a, "row_weights"_a.noconvert(), nb::keep_alive<0, 1>(),
+        nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 5>(),
+        nb::keep_alive<0, 7>());
+    m.def(
+        "gradient_descent",
+        [](const Rows& rows, In<std::int64_t> indptr, In<std::int64_t> order, QueryLoss& loss,
+           double eta, std::string_view schedule, In<double> u, Iterate& iterate,
+           Out<double> losses, OutMatrix<double> terms) {
+            check_queries(rows, indptr, order, iterate, losses.size());
+            require(u.size() == 0 || u.size() == iterate.w.size(),
+                    "u must have a weight for each feature");
+            require(u.size() == 0 || (terms.shape(0) == 3 && terms.shape(1) == order.size()),
+                    "terms must have three rows, with a value for each round");
+            const Step step{eta, parse_schedule(schedule)};
+            double* first = terms.data();
+            const std::size_t n = order.size();
+            const DescentTerms found{view(u), first, first + n, first + 2 * n};
+            nb::gil_scoped_release release;
+            return gradient_descent(rows, view(indptr), view(order), loss, step, found, iterate,
+                                    losses.data());
+        },
+        "rows"_a, "indptr"_a.noconvert(), "order"_a.noconvert(), "loss"_a, "eta"_a, "schedule"_a,
+        "u"_a.noconvert(), "iterate"_a, "losses"_a.noconvert(), "terms"_a.noconvert(),
+        "Terms by round: the comparator's loss, by how much the distance to it shrank, the step.");
 }
 
 void bind_pamir(nb::module_& m) {
@@ -226,6 +317,7 @@ void bind_labels(nb::module_& m) {
 void bind_online(nb::module_& m) {
     bind_iterate(m);
     bind_slam(m);
+    bind_descent(m);
     bind_labels(m);
     bind_pamir(m);
 }

@@ -1,9 +1,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <cmath>
 #include <memory>
 
 #include "csr.hpp"
+#include "largest.hpp"
 #include "products.hpp"
 #include "python.hpp"
 
@@ -61,10 +63,48 @@ void bind_rows(nb::module_& m) {
     bind(&sparse_rows<double, std::int64_t>);
 }
 
+template <class Float>
+void bind_largest(nb::module_& m) {
+    m.def(
+        "largest_size",
+        [](nb::ndarray<const Float, nb::c_contig, nb::device::cpu> values, bool skip_nan) {
+            nb::gil_scoped_release release;
+            return static_cast<double>(
+                largest_size<Float>({values.data(), values.size()}, skip_nan));
+        },
+        "values"_a.noconvert(), "skip_nan"_a = false);
+}
+
+// X W' + b, row by row, and whether all are finite: if so, all features are, since a weight of 0
+// hides neither NaN nor infinity.
+std::pair<Result<double>, bool> linear_scores(
+    const Rows& X, nb::ndarray<const double, nb::c_contig, nb::device::cpu> W, In<double> b,
+    int threads) {
+    const std::size_t k = W.ndim() == 2 ? W.shape(0) : 1;
+    require(W.size() == k * X.n_features, "W must have an entry for each score and feature");
+    require(b.size() == 0 || b.size() == k, "b must have an entry for each score");
+    double size = 0;
+    auto scores = make_array<double>(X.n_rows * k, [&](double* out) {
+        multiply(X, W.data(), k, out, threads);
+        for (std::size_t i = 0; b.size() > 0 && i < X.n_rows; ++i) {
+            for (std::size_t c = 0; c < k; ++c) out[i * k + c] += b.data()[c];
+        }
+        size = largest_size<double>({out, X.n_rows * k}, false);
+    });
+    return {scores, std::isfinite(size)};
+}
+
 }  // namespace
 
 void bind_products(nb::module_& m) {
     bind_rows(m);
+    bind_largest<float>(m);
+    bind_largest<double>(m);
+    m.def("linear_scores", &linear_scores, "X"_a, "W"_a.noconvert(), "b"_a.noconvert(),
+          "threads"_a);
+    m.def(
+        "use_avx2", [](bool use) { use_avx2 = use && runs_here(InstructionSet::avx2); }, "use"_a,
+        "For tests: whether kernels take the vector instructions that the machine has.");
     m.def("check_csr", &look_at_csr<std::int32_t>, "indices"_a.noconvert(), "indptr"_a.noconvert(),
           "n_columns"_a);
     m.def("check_csr", &look_at_csr<std::int64_t>, "indices"_a.noconvert(), "indptr"_a.noconvert(),
@@ -74,7 +114,7 @@ void bind_products(nb::module_& m) {
         [](const Rows& X, In<double> w, int threads) {
             require(w.size() == X.n_features, "w must have one entry for each feature");
             return make_array<double>(X.n_rows,
-                                      [&](double* out) { multiply(X, w.data(), out, threads); });
+                                      [&](double* out) { multiply(X, w.data(), 1, out, threads); });
         },
         "X"_a, "w"_a.noconvert(), "threads"_a);
     m.def(

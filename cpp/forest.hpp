@@ -65,7 +65,8 @@ struct Place {
 };
 
 struct Node {
-    std::uint32_t column, left, right;  // children in the piece; its n_nodes if outside
+    std::uint32_t offset;       // of the column in a block of codes
+    std::uint32_t left, right;  // children in the piece; its n_nodes if outside
     std::uint8_t bound, first;
 };
 
@@ -270,8 +271,9 @@ class Forest {
                 const std::uint32_t left = enter(trees.left[at + i], depth + 1);
                 const std::uint32_t right = enter(trees.right[at + i], depth + 1);
                 const std::uint32_t first = std::clamp(middle[i], base, end) - base;
+                const auto offset = static_cast<std::uint32_t>(place.column * kBlock);
                 nodes.push_back(
-                    {place.column, left, right, place.bound, static_cast<std::uint8_t>(first)});
+                    {offset, left, right, place.bound, static_cast<std::uint8_t>(first)});
                 piece.depth = std::max(piece.depth, depth);
             }
             piece.n_nodes = static_cast<std::uint32_t>(queue.size());

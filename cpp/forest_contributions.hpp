@@ -38,6 +38,7 @@
 #include "gauss_legendre.hpp"
 #include "instruction_sets.hpp"
 #include "parallel.hpp"
+#include "wide.hpp"
 
 namespace rankwright {
 
@@ -87,19 +88,18 @@ struct PathPoints {
 };
 
 #if defined(__GNUC__) || defined(__clang__)
-#define RANKWRIGHT_INLINE __attribute__((always_inline)) inline
 #define RANKWRIGHT_LANES(W) __attribute__((vector_size((W) * sizeof(double))))
 inline constexpr std::size_t kPortableLanes = 2;
 #else
-#define RANKWRIGHT_INLINE inline
 #define RANKWRIGHT_LANES(W)
 inline constexpr std::size_t kPortableLanes = 1;
 #endif
 
 // Adds n points of a path to what its features have in n_docs documents: sums[feature][document].
 template <std::size_t W, std::size_t n>
-RANKWRIGHT_INLINE void add_points(const std::vector<PathFeature>& path, const PathPoints& points,
-                                  std::size_t n_docs, double* sums) {
+inline RANKWRIGHT_INLINE void add_points(const std::vector<PathFeature>& path,
+                                         const PathPoints& points, std::size_t n_docs,
+                                         double* sums) {
     typedef double Vector RANKWRIGHT_LANES(W);
     typedef std::int64_t Mask RANKWRIGHT_LANES(W);
     // A bit of each lane's own, in the exponent: read as doubles, which any processor compares.
@@ -138,8 +138,8 @@ RANKWRIGHT_INLINE void add_points(const std::vector<PathFeature>& path, const Pa
 }
 
 template <std::size_t W>
-RANKWRIGHT_INLINE void add_path(const std::vector<PathFeature>& path, const PathPoints& points,
-                                std::size_t n_docs, double* sums) {
+inline RANKWRIGHT_INLINE void add_path(const std::vector<PathFeature>& path,
+                                       const PathPoints& points, std::size_t n_docs, double* sums) {
     static_assert(kPoints == 4);
     switch (points.n) {
         case 1: return add_points<W, 1>(path, points, n_docs, sums);

@@ -46,7 +46,7 @@ __attribute__((always_inline)) inline void walk_vectors(const Forest& forest, Pi
             for (std::uint32_t k = 0; k < piece.n_nodes; ++k) {
                 const Node& node = nodes[k];
                 Vector code;
-                std::memcpy(&code, codes[node.column].byte + part, W);
+                std::memcpy(&code, codes->byte + node.offset + part, W);
                 const Vector at_most = (Vector)(code <= (Vector{} + node.bound));
                 const Vector right = here[k] & ~at_most;
                 here[node.left] = here[k] & at_most;
@@ -78,7 +78,7 @@ inline void walk_portable(const Forest& forest, PieceRange range, const Block* c
             std::uint8_t leaf = 0;
             for (std::uint32_t at = 0; at < piece.n_nodes;) {
                 const Node& node = nodes[at];
-                const bool right = codes[node.column].byte[i] > node.bound;
+                const bool right = codes->byte[node.offset + i] > node.bound;
                 if (right) leaf = node.first;
                 at = right ? node.right : node.left;
             }
@@ -100,27 +100,32 @@ RANKWRIGHT_AVX2 inline void walk_avx2(const Forest& forest, PieceRange range, co
 template <std::size_t B>
 RANKWRIGHT_AVX512 void walk_avx512(const Forest& forest, PieceRange range, const Block* codes,
                                    Block* masks, double* sums) {
-    const std::size_t n_columns = forest.columns.size();
-    auto* const here = reinterpret_cast<std::uint64_t*>(masks);
+    const std::uint8_t* code[B];
+    std::uint64_t* here[B];
+    for (std::size_t b = 0; b < B; ++b) {
+        code[b] = codes[b * forest.columns.size()].byte;
+        here[b] = reinterpret_cast<std::uint64_t*>(masks) + b * (forest.most_nodes + 1);
+    }
     for (std::size_t p = range.begin; p < range.end; ++p) {
         const Piece& piece = forest.pieces[p];
         const Node* const nodes = forest.nodes.data() + piece.node_begin;
         __m512i leaf[B];
         for (std::size_t b = 0; b < B; ++b) {
-            here[b] = ~std::uint64_t{0};
+            here[b][0] = ~std::uint64_t{0};
             leaf[b] = _mm512_setzero_si512();
         }
         for (std::uint32_t k = 0; k < piece.n_nodes; ++k) {
-            const Node& node = nodes[k];
-            const __m512i bound = _mm512_set1_epi8(static_cast<char>(node.bound));
-            const __m512i first = _mm512_set1_epi8(static_cast<char>(node.first));
+            const std::size_t offset = nodes[k].offset, left = nodes[k].left,
+                              right = nodes[k].right;
+            const __m512i bound = _mm512_set1_epi8(static_cast<char>(nodes[k].bound));
+            const __m512i first = _mm512_set1_epi8(static_cast<char>(nodes[k].first));
             for (std::size_t b = 0; b < B; ++b) {
-                const __m512i code = _mm512_load_si512(codes[b * n_columns + node.column].byte);
-                const std::uint64_t at_most = _mm512_cmple_epu8_mask(code, bound);
-                const std::uint64_t mask = here[k * B + b], right = mask & ~at_most;
-                here[node.left * B + b] = mask & at_most;
-                here[node.right * B + b] = right;
-                leaf[b] = _mm512_mask_mov_epi8(leaf[b], right, first);
+                const __m512i values = _mm512_load_si512(code[b] + offset);
+                const std::uint64_t at_most = _mm512_cmple_epu8_mask(values, bound);
+                const std::uint64_t mask = here[b][k], above = mask & ~at_most;
+                here[b][left] = mask & at_most;
+                here[b][right] = above;
+                leaf[b] = _mm512_mask_mov_epi8(leaf[b], above, first);
             }
         }
         const double* const values = forest.leaves.data() + piece.leaf_begin;
@@ -151,7 +156,7 @@ inline void walk_one(const Forest& forest, PieceRange range, const Block* codes,
         for (std::uint32_t step = 0; step < depth; ++step) {
             for (std::size_t k = 0; k < kTrees; ++k) {
                 const Node& node = nodes[k][at[k]];
-                const bool right = codes[node.column].byte[i] > node.bound;
+                const bool right = codes->byte[node.offset + i] > node.bound;
                 leaf[k] = right ? node.first : leaf[k];
                 at[k] = right ? node.right : node.left;
             }

@@ -13,6 +13,11 @@ inline std::uint64_t mix(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
+// A key that depends on a seed as well, as `combine` in Python.
+inline std::uint64_t combine(std::uint64_t seed, std::uint64_t key) {
+    return mix(mix(key) ^ mix(seed));
+}
+
 // A number in [0, 1) that depends on the query's key and the document's position only.
 inline double uniform(std::uint64_t key, std::uint64_t position) {
     return static_cast<double>(mix(key + position) >> 11) * 0x1p-53;

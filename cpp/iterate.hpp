@@ -42,6 +42,13 @@ struct Iterate {
             rows.add(row, c * static_cast<double>(round - 1), sum.data() + first);
         }
     }
+    // w += sum_i c_i x_{begin + i}; c is overwritten
+    void add_rows(const Rows& rows, std::size_t begin, std::span<double> c) {
+        rows.add_rows(begin, c, w.data());
+        if (mean != Mean::averaged) return;
+        for (double& value : c) value *= static_cast<double>(round - 1);
+        rows.add_rows(begin, c, sum.data());
+    }
     // w_j += c
     void add_to(std::size_t j, double c) {
         w[j] += c;

@@ -8,7 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
+
+#include "wide.hpp"
 
 namespace rankwright {
 
@@ -21,6 +24,12 @@ class Rows {
     virtual double dot(std::size_t row, const double* w) const = 0;
     // w += c x_row
     virtual void add(std::size_t row, double c, double* w) const = 0;
+    // w += sum_i c_i x_{begin + i}, one row after the other
+    virtual void add_rows(std::size_t begin, std::span<const double> c, double* w) const {
+        for (std::size_t i = 0; i < c.size(); ++i) {
+            if (c[i] != 0) add(begin + i, c[i], w);
+        }
+    }
     virtual double squared_norm(std::size_t row) const = 0;
     // Several weights for each feature, those of one feature side by side:
     // t = sum_j x_j W_j, and W_j += c x_j g, with d entries each
@@ -47,6 +56,44 @@ class DenseRows final : public Rows {
 
     // Independent partial sums let the compiler use vector registers without reordering anything.
     static constexpr std::size_t kLanes = 8;
+    static constexpr std::size_t kRows = 4;  // at once: weights stay in registers
+
+    const Float* row_of(std::size_t row) const { return data_ + row * n_features; }
+
+    static RANKWRIGHT_INLINE double sum_of(const double* lane, double rest) {
+        return ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
+               ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
+    }
+
+    // x_i . w of N rows, each as if it were alone
+    template <std::size_t N>
+    RANKWRIGHT_INLINE void dot_rows(const Float* x, const double* w, double* out) const {
+        const std::size_t n = n_features;
+        double lane[N][kLanes] = {};
+        std::size_t j = 0;
+        for (; j + kLanes <= n; j += kLanes) {
+            for (std::size_t i = 0; i < N; ++i) {
+                for (std::size_t l = 0; l < kLanes; ++l) {
+                    lane[i][l] += static_cast<double>(x[i * n + j + l]) * w[j + l];
+                }
+            }
+        }
+        for (std::size_t i = 0; i < N; ++i) {
+            double rest = 0;
+            for (std::size_t k = j; k < n; ++k) rest += static_cast<double>(x[i * n + k]) * w[k];
+            out[i] = sum_of(lane[i], rest);
+        }
+    }
+
+    // w += c_0 x_0, then c_1 x_1, ...
+    template <std::size_t N>
+    RANKWRIGHT_INLINE void add_to(double* w, const Float* const* x, const double* c) const {
+        for (std::size_t j = 0; j < n_features; ++j) {
+            double value = w[j];
+            for (std::size_t i = 0; i < N; ++i) value += c[i] * static_cast<double>(x[i][j]);
+            w[j] = value;
+        }
+    }
 
     template <class Term>
     double sum(const Term& term) const {
@@ -57,8 +104,7 @@ class DenseRows final : public Rows {
         }
         double rest = 0;
         for (; j < n_features; ++j) rest += term(j);
-        return ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
-               ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
+        return sum_of(lane, rest);
     }
 
     // N sums at a time stay in registers.
@@ -77,15 +123,40 @@ class DenseRows final : public Rows {
         : Rows(n_rows, n_features), data_(data) {}
 
     double dot(std::size_t row, const double* w) const override {
-        const Float* x = data_ + row * n_features;
-        return sum([=](std::size_t j) { return static_cast<double>(x[j]) * w[j]; });
+        double result;
+        wide([&]() RANKWRIGHT_INLINE { dot_rows<1>(row_of(row), w, &result); });
+        return result;
     }
     void scores(std::size_t begin, std::size_t end, const double* w, double* out) const override {
-        for (std::size_t row = begin; row < end; ++row) out[row - begin] = DenseRows::dot(row, w);
+        wide([&]() RANKWRIGHT_INLINE {
+            const Float* x = data_ + begin * n_features;
+            std::size_t left = end - begin;
+            for (; left >= kRows; left -= kRows, x += kRows * n_features, out += kRows) {
+                prefetch_behind(x, kRows * n_features * sizeof(Float));
+                dot_rows<kRows>(x, w, out);
+            }
+            for (; left > 0; --left, x += n_features) dot_rows<1>(x, w, out++);
+        });
     }
     void add(std::size_t row, double c, double* w) const override {
-        const Float* x = data_ + row * n_features;
-        for (std::size_t j = 0; j < n_features; ++j) w[j] += c * static_cast<double>(x[j]);
+        const Float* x = row_of(row);
+        wide([&]() RANKWRIGHT_INLINE { add_to<1>(w, &x, &c); });
+    }
+    void add_rows(std::size_t begin, std::span<const double> c, double* w) const override {
+        wide([&]() RANKWRIGHT_INLINE {
+            const Float* x[kRows];
+            double some[kRows];
+            std::size_t n = 0;
+            for (std::size_t i = 0; i < c.size(); ++i) {
+                if (c[i] == 0) continue;
+                x[n] = row_of(begin + i);
+                some[n] = c[i];
+                if (++n < kRows) continue;
+                add_to<kRows>(w, x, some);
+                n = 0;
+            }
+            for (std::size_t i = 0; i < n; ++i) add_to<1>(w, x + i, some + i);
+        });
     }
     double squared_norm(std::size_t row) const override {
         const Float* x = data_ + row * n_features;

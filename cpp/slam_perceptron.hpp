@@ -147,9 +147,8 @@ inline std::int64_t slam_perceptron(SlamRounds& rounds, const Rows& rows,
         surrogates[t] = round.comparator;
         if (!round.update) return false;
         iterate.begin_update();
-        for (std::size_t i = 0; i < m; ++i) {
-            if (z[i] != 0) iterate.add(rows, begin + i, -eta * z[i]);
-        }
+        for (std::size_t i = 0; i < m; ++i) z[i] *= -eta;
+        iterate.add_rows(rows, begin, {z.data(), m});
         return true;
     });
 }

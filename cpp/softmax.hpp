@@ -13,6 +13,9 @@
 #include <span>
 #include <vector>
 
+#include "gradient_descent.hpp"
+#include "hashing.hpp"
+
 namespace rankwright {
 
 // rho, and returns log(sum e^s + eps) - max s.
@@ -56,6 +59,50 @@ double xendcg_targets(std::span<double> phi, const Gamma& gamma) {
     for (double& p : phi) p = total > 0 ? p / total : 0.0;
     return total;
 }
+
+// Cross entropies query by query, for online learners.
+class CrossEntropies final : public QueryLoss {
+    std::span<const std::int64_t> indptr_;
+    std::span<const double> targets_;  // phi; 2^y if gamma is drawn
+    std::span<const double> weights_;  // of each query
+    double eps_;
+    std::span<const std::uint64_t> keys_;  // of each query, if gamma is drawn
+    std::uint64_t seed_;
+    std::span<const double> row_weights_;  // if gamma is drawn; empty: all are 1
+    std::vector<double> phi_;
+
+    // The targets a_i phi_i / A, A = sum_i a_i phi_i; returns A.
+    double weigh(const double* a) {
+        double total = 0;
+        for (std::size_t i = 0; i < phi_.size(); ++i) total += phi_[i] *= a[i];
+        for (double& p : phi_) p = total > 0 ? p / total : 0.0;
+        return total;
+    }
+
+  public:
+    CrossEntropies(std::span<const std::int64_t> indptr, std::span<const double> targets,
+                   std::span<const double> weights, double eps, std::span<const std::uint64_t> keys,
+                   std::uint64_t seed, std::span<const double> row_weights)
+        : indptr_(indptr),
+          targets_(targets),
+          weights_(weights),
+          eps_(eps),
+          keys_(keys),
+          seed_(seed),
+          row_weights_(row_weights) {}
+
+    double operator()(std::size_t q, std::uint64_t draw, std::span<const double> scores,
+                      double* grad) override {
+        const std::size_t begin = indptr_[q], m = indptr_[q + 1] - begin;
+        const auto given = targets_.subspan(begin, m);
+        if (keys_.empty()) return softmax_cross_entropy(scores, given, weights_[q], eps_, grad);
+        const std::uint64_t key = combine(seed_, combine(draw, keys_[q]));
+        phi_.assign(given.begin(), given.end());
+        xendcg_targets(phi_, [=](std::size_t i) { return uniform(key, i); });
+        const double total = row_weights_.empty() ? 1 : weigh(row_weights_.data() + begin);
+        return softmax_cross_entropy(scores, phi_, weights_[q] * total, eps_, grad);
+    }
+};
 
 // rho - phi, and rho (1 - rho) or, if `exact`, rho.
 inline void first_order_terms(std::span<const double> scores, std::span<const double> phi,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import scipy.sparse as sp
 
@@ -18,8 +20,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.scores import read_scores
 from rankwright.data.trec import document_names
 from rankwright.exceptions import DataError
-from rankwright.trees import model_text
-from rankwright.trees.engine import load_booster
+from rankwright.trees.forest import Forest, ForestScorer
 
 ABOUT, KEY = {"metric": "ndcg@10", "folds": 3}, "settings-version"
 _THREE = Dataset(np.eye(3), [0, 1, 2], [1, 1, 1])
@@ -68,28 +69,43 @@ def check(target: Target, path: Path, data: bytes) -> bool:
 
 
 def _model(path: Path) -> None:
+    scored = None
+    with suppress(DataError):  # a scorer need not look at all that the model does
+        scorer = rw.load(path, scorer=True)
+        scored = _predicted(scorer, scorer.n_features)
     model = rw.load(path)
-    if model.n_features_in_ > _WIDEST:
-        return
+    predicted = _predicted(model, model.n_features_in_)
+    require(scored is None or scored == predicted, "a scorer predicts what the model does")
+
+
+def _predicted(model: Any, n_features: int) -> str:
+    """Return predictions as text; or what is said instead of them."""
+    if n_features > _WIDEST:
+        return "too wide"
     try:
-        model.predict(np.ones((2, model.n_features_in_)))
+        return str(model.predict(np.ones((2, n_features))).tolist())
     except ValueError as error:  # scores may overflow: that is for the one who asks for them
         require("\n" not in str(error), f"a message is one line, not {error}")
+        return str(error)
 
 
 def _trees(path: Path) -> None:
     text = path.read_bytes().decode("latin-1")
     n_features = text.partition("\nfeature_infos=")[2].partition("\n")[0].count(" ") + 1
     try:
-        n_trees = model_text.check(text, n_features)
+        forest = Forest.from_text(text, n_features)
     except DataError as error:
         raise DataError(error.message, path=path) from None
-    booster = load_booster(text)
-    require(booster.num_trees() == n_trees, "LightGBM reads the trees that were checked")
-    X = np.zeros((2, n_features))
-    for contributions in (False, True):
-        booster.predict(X, pred_contrib=contributions, num_threads=1)
-    booster.feature_importance("gain")
+    if n_features > _WIDEST:
+        return
+    booster = lightgbm.Booster(model_str=text)
+    require(booster.num_trees() == forest.n_trees, "LightGBM reads the trees that were checked")
+    scorer, X = ForestScorer(forest), np.zeros((2, n_features))
+    same = np.array_equal(scorer.scores(X, threads=1), booster.predict(X, num_threads=1))
+    require(same, "scores are LightGBM's")
+    if forest.node_count.all():
+        scorer.contributions(X, threads=1)
+    forest.importance("gain")
 
 
 def _table(path: Path) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         predtron,
         problems,
         report,
+        scoring,
         solvers,
         text,
         theory,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
         SLAMPerceptron,
         WidrowHoff,
     )
-    from rankwright.persistence import load, save
+    from rankwright.persistence import save
     from rankwright.predtron import (
         Predtron,
         PredtronClassifier,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
         PredtronOrdinal,
         PredtronRanker,
     )
+    from rankwright.scoring import Scorer
+    from rankwright.scoring.loading import load
     from rankwright.streaming import fit_stream
     from rankwright.trees import BoostedRanker
 
@@ -80,10 +83,11 @@ _WHERE = {
     "PredtronOrdinal": "rankwright.predtron",
     "PredtronRanker": "rankwright.predtron",
     "SLAMPerceptron": "rankwright.online",
+    "Scorer": "rankwright.scoring",
     "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
     "fit_stream": "rankwright.streaming",
-    "load": "rankwright.persistence",
+    "load": "rankwright.scoring.loading",
     "save": "rankwright.persistence",
     "ConvergenceWarning": "rankwright.exceptions",
     "DataError": "rankwright.exceptions",
@@ -101,6 +105,7 @@ _PACKAGES = (
     "predtron",
     "problems",
     "report",
+    "scoring",
     "solvers",
     "text",
     "theory",
@@ -128,6 +133,7 @@ __all__ = [
     "PredtronOrdinal",
     "PredtronRanker",
     "SLAMPerceptron",
+    "Scorer",
     "WidrowHoff",
     "compare",
     "comparison",
@@ -148,6 +154,7 @@ __all__ = [
     "read",
     "report",
     "save",
+    "scoring",
     "solvers",
     "stream",
     "text",

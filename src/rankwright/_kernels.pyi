@@ -2,6 +2,7 @@
 Native kernels. Arguments are checked for shape only; see the Python callers.
 """
 
+from collections.abc import Callable
 from typing import Annotated, overload
 
 import numpy
@@ -380,6 +381,29 @@ def sparse_rows(
     n_features: int,
 ) -> Rows: ...
 @overload
+def largest_size(
+    values: Annotated[NDArray[numpy.float32], dict(order="C", device="cpu", writable=False)],
+    skip_nan: bool = False,
+) -> float: ...
+@overload
+def largest_size(
+    values: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+    skip_nan: bool = False,
+) -> float: ...
+def linear_scores(
+    X: Rows,
+    W: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+    b: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")], bool]: ...
+def use_avx2(use: bool) -> None:
+    """
+    For tests: whether kernels take the vector instructions that the machine has.
+    """
+
+@overload
 def check_csr(
     indices: Annotated[
         NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
@@ -486,6 +510,9 @@ def sparse_features(
     ],
     n_features: int,
 ) -> Features: ...
+def read_numbers(text: str) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """The numbers of a text, as doubles."""
+
 def instruction_sets() -> list[str]:
     """
     Vector instructions of this processor that forests know, the best first.
@@ -686,6 +713,17 @@ class Layers:
     def first_layer(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]: ...
     @property
     def labels(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def ndcg_weights(
+        self,
+        k: int,
+        discount: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        shared: bool,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def map_weights(
+        self, threshold: float, shared: bool
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def slam(
         self,
         scores: Annotated[
@@ -1140,6 +1178,53 @@ class SlamRounds:
         losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         surrogates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> int: ...
+
+class QueryLoss:
+    """A loss on given labels, query by query."""
+
+def loss_by_query(f: Callable[..., tuple[float, object]]) -> QueryLoss:
+    """What f(scores, q, draw) says: the value and the gradient of query q."""
+
+def cross_entropies(
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    targets: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    eps: float,
+    keys: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    seed: int,
+    row_weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> QueryLoss: ...
+def gradient_descent(
+    rows: Rows,
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    loss: QueryLoss,
+    eta: float,
+    schedule: str,
+    u: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    iterate: Iterate,
+    losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    terms: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> int:
+    """
+    Terms by round: the comparator's loss, by how much the distance to it shrank, the step.
+    """
 
 def prank(
     rows: Rows,

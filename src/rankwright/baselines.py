@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from rankwright.data.hashing import combine, row_keys
 from rankwright.data.missing import Missing
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array, mean_weights
 from rankwright.inputs import check_features, check_ranking_data
 from rankwright.metrics import parse
+from rankwright.scoring.topics import hashed_scores
 
 
 class BestFeature(Ranker):
@@ -102,10 +102,6 @@ class BestFeature(Ranker):
         self.train_metric_ = better * best / defined if defined else float("nan")
         return self
 
-    def predict(self, X: Any) -> Floats:
-        """Return scores; a larger one ranks higher."""
-        return np.asarray(check_features(self, X) @ self.coef_, dtype=np.float64)
-
     def check_params(self) -> None:
         """Raise for parameters that cannot be, and unless there is such a metric."""
         super().check_params()
@@ -155,6 +151,4 @@ class RandomRanker(Ranker):
 
     def predict(self, X: Any) -> Floats:
         """Return scores between 0 and 1."""
-        matrix = check_features(self, X, allow_nan=True).astype(np.float64)
-        keys = combine(int(self.random_state), row_keys(matrix))
-        return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return hashed_scores(check_features(self, X, allow_nan=True), self.random_state)

@@ -31,7 +31,7 @@ from rankwright.data.groups import Groups, gather
 from rankwright.data.missing import filled
 from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, check_X
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import gathered_weights, known_features, set_names
+from rankwright.inputs import gathered_weights, known_features, scored, set_names
 from rankwright.losses import Loss, from_name
 from rankwright.losses.loss import sum_by_query
 from rankwright.losses.names import LOSSES
@@ -39,6 +39,7 @@ from rankwright.losses.own import WithValue
 from rankwright.metrics.dcg import NDCG
 from rankwright.metrics.metric import mean_of_queries
 from rankwright.parameters import check_parameters
+from rankwright.scoring.state import check_floats
 
 SCORE_METRIC = NDCG(k=10)
 
@@ -318,6 +319,10 @@ class Ranker(Model, Estimator):
 
     TAGS: ClassVar[dict[str, bool]] = {"target_tags.positive_only": True}
 
+    def predict(self, X: Any) -> Floats:
+        """Return scores; a larger one ranks higher."""
+        return scored(self, X)
+
     def score(
         self,
         X: Any,
@@ -334,26 +339,12 @@ class Ranker(Model, Estimator):
         sample_weight : array-like of shape (n_docs,), optional
             Weights; :math:`c_q` is their mean over the documents of the query. 1 by default.
         """
-        ranker: Any = self
-        return mean_ndcg(ranker.predict(X), y, qid, sample_weight)
-
-
-def finite_scores(scores: Any, first_row: int = 0) -> Floats:
-    """Return scores as float64; raise if products of very large features and weights overflowed."""
-    result = np.asarray(scores, dtype=np.float64)
-    if not np.isfinite(result).all():
-        row = first_row + int(np.argwhere(~np.isfinite(result))[0, 0])
-        raise ValueError(f"the score of row {row} is not finite: scale the features.")
-    return result
+        return mean_ndcg(self.predict(X), y, qid, sample_weight)
 
 
 def check_fitted_array(model: Any, name: str, shape: tuple[int, ...]) -> None:
     """Raise unless a model that was read from a file has this array of finite float64."""
-    array = getattr(model, name, None)
-    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
-        raise DataError(f"{name} must be an array of float64 of shape {shape}.")
-    if not np.isfinite(array).all():
-        raise DataError(f"{name} must be finite.")
+    check_floats(vars(model), name, shape)
 
 
 def mean_ndcg(

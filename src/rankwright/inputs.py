@@ -6,30 +6,30 @@ the columns, and warn of every array that comes to a model fitted to a frame.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import validation
 from sklearn.utils.validation import check_is_fitted
 
-from rankwright.data.alignment import Features, columns_for
-from rankwright.data.categories import is_derived
+from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
-from rankwright.data.feature_names import feature_name
 from rankwright.data.foreign import plain
-from rankwright.data.frames import features_of
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, first_place
-from rankwright.exceptions import DataError
+from rankwright.data.validation import Floats, Matrix, check_qid, check_weights
+from rankwright.scoring.frames import align_frame, as_rows, column_names, refuse_texts
+from rankwright.scoring.given import Intake, check_width, refuse_values
+from rankwright.scoring.sums import one_each, sums_of
 
 # Far above any data; kernels of such numbers, added up over any stream, are numbers still.
 _LARGEST = 1e30
+_FINITE = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -132,17 +132,34 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: A
     Returns X, and y if there is one, which then has a label for each row. As for
     :func:`check_ranking_data`, ``reset`` tells a first call; ``options`` are scikit-learn's.
     """
-    checked = _validate(estimator, X, *y, reset=reset, **options)
-    if options.get("ensure_all_finite") != "allow-nan":  # trees compare values, and multiply none
-        _refuse_huge(estimator, checked[0] if y else checked)
-    return checked
+    compared = options.get("ensure_all_finite") == "allow-nan"  # trees multiply no values
+    most = _FINITE if compared else _LARGEST
+    return _validate(estimator, X, *y, reset=reset, most=most, **options)
 
 
 def check_features(estimator: Any, X: Any, *, allow_nan: bool = False) -> Matrix:
     """Validate what ``predict`` was given."""
-    check_is_fitted(estimator)
-    finite = "allow-nan" if allow_nan else True
-    return _validate(estimator, X, reset=False, ensure_all_finite=finite)
+    return _intake(estimator, allow_nan).rows(X)
+
+
+def scored(estimator: Any, X: Any) -> Floats:
+    """Return a score for each row that ``predict`` was given: a weighted sum, or one of kernels."""
+    intake = _intake(estimator)
+    return one_each(sums_of(intake.state), intake, X)
+
+
+def all_scores(estimator: Any, X: Any) -> Floats:
+    """Return the scores of each row that ``predict`` was given."""
+    intake = _intake(estimator)
+    return sums_of(intake.state).scores_of(intake, X)
+
+
+def _intake(estimator: Any, allow_nan: bool = False) -> Intake:
+    """Return what a fitted estimator takes."""
+    state = vars(estimator)
+    if "n_features_in_" not in state:  # scikit-learn's look takes longer than scores of a query
+        check_is_fitted(estimator)
+    return Intake(type(estimator).__name__, state, allow_nan)
 
 
 def known_features(estimator: Any) -> Features:
@@ -163,7 +180,9 @@ def set_names(estimator: Any, names: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> Any:
+def _validate(
+    estimator: Any, X: Any, *y: Any, reset: bool, most: float = _FINITE, **options: Any
+) -> Any:
     """Validate as scikit-learn does, after a look at what it believes.
 
     Sparse matrices become CSR arrays in canonical form; masks are not dropped.
@@ -185,7 +204,7 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
         columns = column_names(X)
         if columns is not None:
             names = columns
-            X = _as_rows(X if reset else align_frame(X, names, known_features(estimator)))
+            X = as_rows(X if reset else align_frame(X, names, known_features(estimator)))
         refuse_texts(X)
     # C order, whatever comes: products of another layout differ in their last bits.
     options |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -195,55 +214,21 @@ def _validate(estimator: Any, X: Any, *y: Any, reset: bool, **options: Any) -> A
         matrix, *others = validation.check_X_y(X, labels, **options)
     else:
         matrix, others = validation.check_array(X, input_name="X", **options), []
-    _check_width(estimator, matrix.shape[1], reset)
+    if reset:
+        estimator.n_features_in_ = matrix.shape[1]
+    check_width(matrix.shape[1], estimator.n_features_in_, type(estimator).__name__)
     if reset:
         set_names(estimator, names)
         estimator.__dict__.pop("categories_", None)
         if categories:
             estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
-    _refuse_not_finite(estimator, matrix, takes_missing)
+    intake = Intake(type(estimator).__name__, vars(estimator))
+    refuse_values(intake, matrix, takes_missing, most)
     if reset:
         estimator.__dict__.pop("fill_", None)
     if missing != "error":
         matrix = _without_missing(estimator, matrix, missing, reset)
     return (matrix, *others) if y else matrix
-
-
-def _refuse_not_finite(estimator: Any, X: Matrix, takes_missing: bool) -> None:
-    """Raise for infinite values, and for missing ones where nobody knows what to do with them."""
-    values = X.data if sp.issparse(X) else X
-    # A sum that is finite has finite terms: a look at each of them is rarely needed.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return
-    wrong = np.isinf(values) if takes_missing else ~np.isfinite(values)
-    if not wrong.any():
-        return
-    row, column = first_place(X, wrong)
-    name = feature_name(known_features(estimator).names, column)
-    if np.isinf(X[row, column]):
-        raise ValueError(
-            f"X must be finite, but row {row}, {name} is {X[row, column]} (inf, or too large for "
-            f"{X.dtype}). Replace it."
-        )
-    how = "Use missing='median' or 'zero', " if "missing" in vars(estimator) else "Replace it, "
-    raise ValueError(
-        f"X must have no missing values, but row {row}, {name} is NaN. {how}or boosted trees, "
-        "which take missing values as they are."
-    )
-
-
-def _refuse_huge(estimator: Any, X: Matrix) -> None:
-    """Raise for values that learners cannot multiply."""
-    values = X.data if sp.issparse(X) else X
-    if max(values.max(initial=0.0), -values.min(initial=0.0)) <= _LARGEST:
-        return
-    row, column = first_place(X, np.abs(values) > _LARGEST)
-    name = feature_name(known_features(estimator).names, column)
-    raise ValueError(
-        f"X must be at most {_LARGEST:g} in size, but row {row}, {name} is {X[row, column]:g}: "
-        "scale the features, or take their logarithms."
-    )
 
 
 def _without_missing(estimator: Any, X: Matrix, missing: Missing, reset: bool) -> Matrix:
@@ -253,62 +238,3 @@ def _without_missing(estimator: Any, X: Matrix, missing: Missing, reset: bool) -
     elif "fill_" not in vars(estimator):
         raise ValueError("missing was changed after fit: fit again to know what to fill in.")
     return filled(X, estimator.fill_)
-
-
-def _check_width(estimator: Any, width: int, reset: bool) -> None:
-    if reset:
-        estimator.n_features_in_ = width
-    elif width != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {width} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
-        )
-
-
-def column_names(X: Any) -> list[str] | None:
-    """Return the names of a data frame's columns, if they are texts."""
-    if isinstance(X, np.ndarray | list):
-        return None
-    if not nw.dependencies.is_into_dataframe(X):
-        return None
-    names = list(nw.from_native(X, eager_only=True).columns)
-    texts = [isinstance(name, str) for name in names]
-    if any(texts) and not all(texts):
-        raise TypeError(
-            "the names of X's columns must be all texts or all numbers, but some are texts and "
-            "some are not. Use X.columns = X.columns.astype(str)."
-        )
-    return names if names and all(texts) else None
-
-
-def _as_rows(frame: Any) -> Any:
-    """Return what scikit-learn reads as it is: of others than pandas' it makes float32."""
-    if isinstance(frame, np.ndarray):
-        return frame
-    table = nw.from_native(frame, eager_only=True)
-    return frame if table.implementation.is_pandas() else table.to_numpy()
-
-
-def refuse_texts(X: Any) -> None:
-    """Raise for a data frame with a column of texts, which is no number to anybody."""
-    if isinstance(X, np.ndarray | list) or not nw.dependencies.is_into_dataframe(X):
-        return
-    for name, kind in nw.from_native(X, eager_only=True).schema.items():
-        if kind in (nw.String, nw.Categorical, nw.Enum):
-            raise ValueError(
-                f"X must hold numbers, but the column {name!r} holds texts or categories. Leave it "
-                f"out, or make a data set: rankwright.from_frame(frame, categorical=[{name!r}])."
-            )
-
-
-def align_frame(frame: Any, names: list[str], wanted: Features) -> Any:
-    """Return the columns that an estimator was fitted to, in their order."""
-    if wanted.categories or any(is_derived(name, names) for name in wanted.names or ()):
-        return features_of(frame, wanted).aligned(wanted, "X").X
-    try:
-        columns = columns_for(wanted, Features(len(names), names, "X"))
-    except DataError as error:
-        raise DataError(f"X: {error.message}") from None
-    if columns is None:
-        return frame
-    return nw.from_native(frame, eager_only=True)[:, columns.tolist()].to_native()

@@ -14,12 +14,10 @@ import dataclasses
 import io
 import json
 import math
-import re
 import zipfile
-from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -29,14 +27,25 @@ from sklearn.utils.validation import check_is_fitted
 from rankwright import __version__, losses
 from rankwright.data.files import PathLike
 from rankwright.data.writing import check_writable, write_atomically
-from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
 from rankwright.metrics import METRICS, parse
-from rankwright.model_archive import open_archive, read_array, read_bytes, read_text, short
+from rankwright.model_file import (
+    ATTRIBUTE,
+    FORMAT,
+    HEADER,
+    archive_entry,
+    check_features_in,
+    fitting,
+    make,
+    no_attribute,
+    no_kind,
+    of_fields,
+    read_saved,
+)
 from rankwright.models import CLASSES
-from rankwright.online.kernel import Kernel
+from rankwright.scoring.kernels import Kernel
+from rankwright.scoring.loading import load
 
-FORMAT = 1
 _LOSSES: dict[str, type[Any]] = {  # directions and margins too
     name: value
     for name, value in vars(losses).items()
@@ -44,20 +53,6 @@ _LOSSES: dict[str, type[Any]] = {  # directions and margins too
     and issubclass(value, (Loss, LambdaRank, LinearMargin, LogMargin))
     and value is not Loss
 }
-_HEADER = "header.json"
-_KEYS = {
-    "format": int,
-    "library": str,
-    "class": str,
-    "params": dict,
-    "fitted": dict,
-    "arrays": list,
-}
-_ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
-_NOT_FINITE = ("inf", "-inf", "nan")
-
-_MAX_HEADER = 16 << 20
-_MAX_PADDING = 64 << 20
 
 
 def save(model: Any, path: PathLike) -> None:
@@ -98,7 +93,7 @@ def packed(model: Any) -> bytes:
         )
     check_is_fitted(model, msg="%(name)s must be fitted before it is saved.")
     content = _pack(model)
-    _unpack(io.BytesIO(content))  # what could not be loaded is not written
+    unpack_model(io.BytesIO(content))  # what could not be loaded is not written
     return content
 
 
@@ -106,30 +101,6 @@ def check_model_path(path: PathLike) -> None:
     """Raise now, not after the training, if :func:`save` could not write to this path."""
     _check_name(path)
     check_writable(path)
-
-
-def load(path: PathLike) -> Any:
-    """Read a model that :func:`save` wrote.
-
-    It is safe on files from strangers: nothing in them is run, and no more memory is taken than a
-    small multiple of the file (and 64 MiB). Whatever is wrong with the file is a
-    :class:`~rankwright.exceptions.DataError`, in one line.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    """
-    try:
-        with open(path, "rb") as stream:
-            return _unpack(stream)
-    except DataError as error:
-        raise DataError(" ".join(error.message.split()), path=path) from None
-    except MemoryError:
-        raise DataError("does not fit into the memory.", path=path) from None
-    except (OSError, ValueError) as error:  # or a name with a NUL
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot be read: {reason}.", path=path) from None
 
 
 # ---- writing ----
@@ -152,9 +123,9 @@ def _pack(model: Any) -> bytes:
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        _add(archive, _HEADER, json.dumps(header, indent=1, allow_nan=False).encode())
+        _add(archive, HEADER, json.dumps(header, indent=1, allow_nan=False).encode())
         for name, array in arrays.items():
-            _add(archive, _archive_entry(name), _as_bytes(array))
+            _add(archive, archive_entry(name), _as_bytes(array))
     return buffer.getvalue()
 
 
@@ -178,7 +149,7 @@ def _fitted(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any] | str]]:
     fitted: dict[str, Any] = {}
     arrays: dict[str, NDArray[Any] | str] = {}
     for name, value in sorted(vars(model).items()):
-        if not _ATTRIBUTE.fullmatch(name):
+        if not ATTRIBUTE.fullmatch(name):
             continue
         if name == "feature_names_in_":
             fitted[name] = [str(feature) for feature in value]
@@ -226,115 +197,30 @@ def _encode(value: Any, name: str) -> Any:
 # ---- reading ----
 
 
-def _unpack(stream: IO[bytes]) -> Any:
-    with open_archive(stream) as archive:
-        header = _header(archive)
-        wanted = [_HEADER, *(_archive_entry(name) for name in header["arrays"])]
-        if sorted(archive.namelist()) != sorted(set(wanted)):
-            raise DataError(f"must hold {short(wanted)}, but holds {short(archive.namelist())}.")
-        arrays = {name: _read_entry(archive, _archive_entry(name)) for name in header["arrays"]}
-    return _restore(header, arrays)
-
-
-def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
-    if _HEADER not in archive.namelist():
-        raise DataError(f"is not a rankwright model: it holds no {_HEADER}.")
-    if archive.getinfo(_HEADER).file_size > _MAX_HEADER:
-        raise DataError(f"{_HEADER} must be at most {_MAX_HEADER >> 20} MiB.")
-    content = read_bytes(archive, _HEADER)
-    try:
-        header = json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise DataError(f"{_HEADER} is not JSON.") from None
-    if not isinstance(header, dict) or "format" not in header:
-        raise DataError(f"is not a rankwright model: {_HEADER} has no format version.")
-    if type(header["format"]) is not int or header["format"] != FORMAT:
-        raise DataError(
-            f"has format version {short(header['format'])}, but rankwright {__version__} reads "
-            f"version {FORMAT}."
-        )
-    if {key: type(value) for key, value in header.items()} != _KEYS:
-        raise DataError(f"{_HEADER} must hold {', '.join(_KEYS)}.")
-    if any(type(name) is not str for name in header["arrays"]):
-        raise DataError("arrays must be names.")
-    return header
-
-
-def _archive_entry(name: str) -> str:
-    """Return the archive's entry of a fitted array or of a long text, ``*_text_``."""
-    return f"{name}.txt" if name.endswith("_text_") else f"{name}.npy"
-
-
-def _read_entry(archive: zipfile.ZipFile, name: str) -> Any:
-    return (read_text if name.endswith(".txt") else read_array)(archive, name)
-
-
-def _restore(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    name = header["class"]
-    if name not in CLASSES:
-        raise DataError(f"class must be one of {', '.join(CLASSES)}, but is {short(name)}.")
-    kind = _class(name)
-    _check_padding(header)
-    try:
-        params = {key: _decode(value) for key, value in header["params"].items()}
-        fitted = {key: _decode(value) for key, value in header["fitted"].items()}
-    except RecursionError:
-        raise DataError(f"{_HEADER} is nested too deeply.") from None
-    model = _make(kind, params, list(kind().get_params()))
-    for key, value in {**fitted, **arrays}.items():
-        if not _ATTRIBUTE.fullmatch(key) or hasattr(kind, key):
-            raise DataError(f"{name} has no fitted attribute {short(key)}.")
-        setattr(model, key, value)
-    _check_fitted(model)
+def unpack_model(stream: IO[bytes]) -> Any:
+    """Return the model of a stream that :func:`save` wrote."""
+    saved = read_saved(stream, _made_objects)
+    kind = _class(saved.kind)
+    model = make(kind, saved.params, list(kind().get_params()))
+    for key in saved.fitted:
+        if hasattr(kind, key):
+            raise no_attribute(saved.kind, key)
+    check_features_in(saved.fitted)
+    vars(model).update(saved.fitted)
+    fitting(model.check_state)
     return model
 
 
-def _check_padding(header: dict[str, Any]) -> None:
-    """Raise if arrays of texts, in which each takes the room of the longest, were far too large."""
-    padded, rest = 0, [header["params"], header["fitted"]]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, dict):
-            rest.extend(value.values())
-            texts = value.get("texts")
-            if isinstance(texts, list):
-                longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
-                padded += 4 * len(texts) * longest
-        elif isinstance(value, list):
-            rest.extend(item for item in value if isinstance(item, dict | list))
-    if padded > _MAX_PADDING:
-        raise DataError(
-            f"texts of unequal lengths would take {padded >> 20} MiB, but may take "
-            f"{_MAX_PADDING >> 20}."
-        )
-
-
-def _decode(value: Any) -> Any:
-    """Undo :func:`_encode`."""
-    if isinstance(value, list):
-        return [_decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
+def _made_objects(value: dict[str, Any]) -> Any:
+    """Make a metric, a loss or a kernel."""
     match list(value.items()):
-        case [("float", text)] if text in _NOT_FINITE:
-            return float(text)
-        case [("tuple", list(items))]:
-            return tuple(_decode(items))
-        case [("array", items)]:
-            found = _decode(items)
-            truths = isinstance(found, list) and found and all(type(item) is bool for item in found)
-            return _make(np.array, {"object": found, "dtype": np.bool_ if truths else np.float64})
-        case [("texts", list(items))] if all(type(item) is str for item in items):
-            return np.array(items, dtype=str)
-        case [("dict", dict(items))]:
-            return {key: _decode(item) for key, item in items.items()}
         case [("metric", str(text))]:
-            return _make(parse, {"text": text})
+            return make(parse, {"text": text})
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
-            return _of_fields(_LOSSES[name], params)
+            return of_fields(_LOSSES[name], params, _made_objects)
         case [("kernel", dict(params))]:
-            return _of_fields(Kernel, params)
-    raise DataError(f"{_HEADER} holds a value of unknown kind: {short(value)}.")
+            return of_fields(Kernel, params, _made_objects)
+    raise no_kind(value)
 
 
 def _holds_texts(array: NDArray[Any]) -> bool:
@@ -347,46 +233,5 @@ def _fields(value: Any, name: str) -> dict[str, Any]:
     return {f.name: _encode(getattr(value, f.name), f"{name}.{f.name}") for f in fields}
 
 
-def _of_fields(kind: Any, params: dict[str, Any]) -> Any:
-    known = [field.name for field in dataclasses.fields(kind)]
-    return _make(kind, {key: _decode(value) for key, value in params.items()}, known)
-
-
-def _make(kind: Any, params: dict[str, Any], known: Collection[str] | None = None) -> Any:
-    """Call a class with parameters that it knows."""
-    for key in params:
-        if known is not None and key not in known:
-            raise DataError(f"{kind.__name__} has no parameter {short(key)}.")
-    try:
-        return kind(**params)
-    except (TypeError, ValueError, ArithmeticError) as error:
-        text = " ".join(str(error).split())
-        raise DataError(f"{kind.__name__} cannot be made: {text:.200}") from None
-
-
-def _check_fitted(model: Any) -> None:
-    """Raise unless what is fitted fits together; each class knows its own arrays."""
-    n = getattr(model, "n_features_in_", None)
-    if type(n) is not int:
-        raise DataError(f"n_features_in_ must be an integer, but is {short(n)}.")
-    older = vars(model).pop("feature_names_", None)  # of a Dataset, in files of version 0.1.0
-    names = getattr(model, "feature_names_in_", older)
-    if names is not None:
-        if type(names) is not list or {type(name) for name in names} != {str} or len(names) != n:
-            raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    try:
-        model.check_state()
-    except DataError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        text = " ".join(str(error).split())
-        raise DataError(f"what is fitted does not fit together: {text:.200}") from None
-
-
 def _class(name: str) -> Any:
     return getattr(import_module(CLASSES[name]), name)
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON.")

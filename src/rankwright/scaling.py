@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
+from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 
 Kind: TypeAlias = Literal["center", "spread", "size"]
@@ -59,9 +59,11 @@ class FeatureScale:
     def apply(self, X: Matrix) -> Matrix:
         """Return scaled features, in their own precision."""
         inverse = (1 / self.scale).astype(X.dtype)
-        if not sp.issparse(X):
+        if not is_sparse(X):
             centered = X if self.center is None else X - self.center.astype(X.dtype)
             return np.asarray(centered * inverse)
+        import scipy.sparse as sp
+
         scaled = sp.csr_array(sp.csr_array(X) * inverse)  # X * inverse of a matrix is a product
         if self.center is None or not self.center.any():
             return scaled
@@ -86,7 +88,7 @@ class Moments:
     def add(self, X: Matrix) -> None:
         """Measure more rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            if sp.issparse(X):
+            if is_sparse(X):
                 self._merge(*_sums_of_sparse(X))
                 return
             for begin in range(0, X.shape[0], _ROWS):

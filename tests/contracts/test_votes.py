@@ -18,6 +18,7 @@ from rankwright.predtron import (
     PredtronOrdinal,
     PredtronRanker,
 )
+from rankwright.scoring.decisions import plurality
 from tests.one_pass import one_pass
 from tests.reference.online import majority_voted, median_voted, most_voted, multiclass
 
@@ -139,7 +140,7 @@ def test_decisions_are_shares_of_the_votes() -> None:
 
 def test_ties_go_to_the_first_class_and_to_no_label() -> None:
     counts = np.array([[2.0, 2.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
-    assert votes.plurality(counts).tolist() == [0, 1, 0]
+    assert plurality(counts).tolist() == [0, 1, 0]
     assert votes.median(counts).tolist() == [0, 1, 0]
     assert votes.survived(np.array([1, 4]), 5).tolist() == [0, 3, 2]
     # Two rounds, each with weights of its own that contradict the other's.

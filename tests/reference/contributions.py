@@ -43,7 +43,8 @@ class Counted:
 
     def paths(self) -> list[tuple[float, list[tuple[int, int]]]]:
         """Return each leaf's value and its path: nodes with the side taken, 0 for left."""
-        found, stack = [], [(0 if self.nodes else -1, [])]
+        found: list[tuple[float, list[tuple[int, int]]]] = []
+        stack: list[tuple[int, list[tuple[int, int]]]] = [(0 if self.nodes else -1, [])]
         while stack:
             kid, path = stack.pop()
             if kid < 0:
@@ -105,7 +106,9 @@ def exactly(tree: Counted, x: Any) -> Floats:
     """Sum over the numbers of known features, leaf by leaf, in whole numbers: for deep trees."""
     found = [Fraction(0)] * len(x)
     for value, path in tree.paths():
-        took, came, obeys = {}, {}, {}  # of each feature; the share is took / came
+        took: dict[int, int] = {}  # of each feature; its share is took / came
+        came: dict[int, int] = {}
+        obeys: dict[int, bool] = {}
         for at, side in path:
             feature = tree.nodes[at].feature
             took[feature] = took.get(feature, 1) * tree.count(tree.kids[at][side])

@@ -311,12 +311,28 @@ def loaded(content: bytes, folder: Path) -> Any:
     return rw.load(folder / "model.rw")
 
 
+NOT_OF_SCORES = (
+    r"\w+ (has no parameter|cannot be made)|header.json holds a value of unknown kind: {'loss'|"
+    r"the parameters cannot be|LinearRanker has no fitted attribute 'method_'"
+)
+
+
+def outcome_of_scorer(path: Path) -> str:
+    try:
+        return repr(rw.load(path, scorer=True))
+    except DataError as error:
+        return str(error)
+
+
 def assert_refused(content: bytes, message: str, folder: Path) -> None:
     with pytest.raises(DataError) as caught:
         loaded(content, folder)
     assert caught.value.path == str(folder / "model.rw")
     assert re.fullmatch(message, caught.value.message), caught.value.message
     assert "\n" not in str(caught.value)
+    # The other door says the same, unless it is about parameters of which no score is made.
+    answer = outcome_of_scorer(folder / "model.rw")
+    assert answer == str(caught.value) or re.match(NOT_OF_SCORES, caught.value.message), answer
 
 
 def test_what_the_helpers_repack_is_loaded(good: bytes, tmp_path: Path) -> None:
@@ -607,7 +623,7 @@ def test_a_model_that_does_not_fit_into_the_memory_is_a_data_error(
     def none_left(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("rankwright.persistence.read_array", none_left)
+    monkeypatch.setattr("rankwright.model_file.read_array", none_left)
     assert_refused(good, r"does not fit into the memory\.", tmp_path)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright import _kernels
 from rankwright.data import make_mslr_like
 from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank
@@ -246,3 +247,23 @@ def test_a_file_without_trees_is_refused(ranker: BoostedRanker, tmp_path: Path) 
         archive.writestr("header.json", json.dumps(header))
     with pytest.raises(DataError, match="is not a model of LightGBM"):
         rw.load(tmp_path / "model.rw")
+
+
+def test_numbers_are_read_as_python_reads_them() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 1 << 64, 3000, dtype=np.uint64).view(np.float64)
+    drawn = np.concatenate([drawn[np.isfinite(drawn)], rng.normal(size=3000) * 1e-35])
+    for form in ("{!r}", "{:.17g}", "{:.20e}", "{:.6f}", "{:.3g}"):
+        words = [form.format(float(value)) for value in drawn]
+        expected = np.array([float(word) for word in words])
+        assert _kernels.read_numbers(" ".join(words)).tobytes() == expected.tobytes(), form
+    edges = "0 -0 1. .5 +3 007 4294967295 5e-324 2e-324 1e-400 1e400 -1e400 inf 9007199254740993"
+    found = _kernels.read_numbers(f"  {edges}  ")
+    assert found.tobytes() == np.array([float(word) for word in edges.split()]).tobytes()
+    assert _kernels.read_numbers("").tolist() == _kernels.read_numbers("   ").tolist() == []
+
+
+@pytest.mark.parametrize("text", ["1 x", "1e", "1,2", "--1", "+-1", ".", "e5", "1\t2", "1\n", "-"])
+def test_what_is_no_number_is_not_read(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^text must be numbers with blanks between them$"):
+        _kernels.read_numbers(text)

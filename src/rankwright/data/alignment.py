@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.categories import Categories
 from rankwright.data.feature_names import feature_name, listed
-from rankwright.data.sparse import as_csr
+from rankwright.data.sparse import as_csr, is_sparse
 from rankwright.data.validation import Matrix
 from rankwright.exceptions import DataError, DataWarning
 
@@ -118,7 +117,9 @@ def take_columns(X: Matrix, columns: NDArray[np.int64] | None) -> Matrix:
     if columns is None:
         return X
     n, width = X.shape
-    if sp.issparse(X):
+    if is_sparse(X):
+        import scipy.sparse as sp
+
         wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, width + 1))
         return as_csr(wide[:, np.where(columns < 0, width, columns)])
     if (columns >= 0).all():

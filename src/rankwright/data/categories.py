@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.feature_names import listed
+from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 from rankwright.exceptions import DataError, DataWarning
 
@@ -167,7 +167,7 @@ def derived(
 
 def column_of(X: Matrix, column: int) -> Floats:
     """Return the values of a feature."""
-    dense = X[:, [column]].toarray()[:, 0] if sp.issparse(X) else X[:, column]
+    dense = X[:, [column]].toarray()[:, 0] if is_sparse(X) else X[:, column]
     return np.asarray(dense, dtype=np.float64)
 
 

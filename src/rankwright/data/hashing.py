@@ -6,8 +6,9 @@ import hashlib
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from rankwright.data.sparse import is_sparse
 
 Keys = NDArray[np.uint64]
 
@@ -76,7 +77,7 @@ def row_keys(X: Any) -> Keys:
         return scramble(np.asarray(positive_zero.view(bits), dtype=np.uint64))
 
     keys = np.zeros(X.shape[0], dtype=np.uint64)
-    if sp.issparse(X):
+    if is_sparse(X):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         np.add.at(keys, rows, value_keys(X.data) * odd[X.indices])
         return keys

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from rankwright.data.groups import Ints
+from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 
 Missing: TypeAlias = Literal["error", "median", "zero"]
@@ -18,7 +18,7 @@ ROWS = 10_000  # a median is that of so many rows, evenly spaced: more would not
 
 def count_missing(X: Matrix) -> Ints:
     """Return how many values each feature lacks."""
-    if sp.issparse(X):
+    if is_sparse(X):
         return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1]).astype(np.int64)
     counts = np.zeros(X.shape[1], dtype=np.int64)
     for begin in range(0, X.shape[0], ROWS):  # a mask of everything would be a quarter of X
@@ -59,7 +59,11 @@ def medians_of_stream(pieces: Callable[..., Iterable[Any]]) -> Floats:
 
 
 def _stacked(parts: Sequence[Matrix]) -> Matrix:
-    return sp.csr_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.vstack(parts)
+    if not is_sparse(parts[0]):
+        return np.vstack(parts)
+    import scipy.sparse as sp
+
+    return sp.csr_array(sp.vstack(parts))
 
 
 def fills(X: Matrix, missing: Missing) -> Floats:
@@ -77,14 +81,14 @@ def fills(X: Matrix, missing: Missing) -> Floats:
         return np.zeros(X.shape[1])
     found = _medians(X[even_rows(X.shape[0])])
     for j in np.flatnonzero(np.isnan(found)).tolist():  # no value among those rows
-        column = X[:, [j]].toarray()[:, 0] if sp.issparse(X) else X[:, j]
+        column = X[:, [j]].toarray()[:, 0] if is_sparse(X) else X[:, j]
         found[j] = _medians(column[:, None])[0]
     return np.nan_to_num(found, nan=0.0)
 
 
 def _medians(X: Matrix) -> Floats:
     """Return the medians of the values that are there; NaN where there is none."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         columns = np.sort(X.astype(np.float64), axis=0)  # NaN goes to the end
         there = X.shape[0] - count_missing(X)
         middle = np.maximum(there, 1) - 1
@@ -93,7 +97,7 @@ def _medians(X: Matrix) -> Floats:
             return np.full(X.shape[1], np.nan)
         # Halves, and not the half of a sum, which may overflow.
         return np.asarray(columns[middle // 2, at] / 2 + columns[(middle + 1) // 2, at] / 2)
-    matrix = sp.csc_array(X)
+    matrix = X.tocsc()
     result = np.zeros(X.shape[1])
     # Where less than half of the values are stored, the one in the middle is 0.
     for j in np.flatnonzero(2 * np.diff(matrix.indptr) >= X.shape[0]).tolist():
@@ -103,12 +107,12 @@ def _medians(X: Matrix) -> Floats:
 
 def filled(X: Matrix, fill: Floats) -> Matrix:
     """Return features without missing values; the same object if none is missing."""
-    if sp.issparse(X):
+    if is_sparse(X):
         absent = np.isnan(X.data)
         if not absent.any():
             return X
         data = np.where(absent, fill[X.indices].astype(X.dtype), X.data)
-        full = sp.csr_array((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        full = type(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
         full.eliminate_zeros()
         return full
     if not count_missing(X).any():

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from rankwright import _kernels
+from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 from rankwright.threads import n_threads
+
+_NONE = np.empty(0)
+_PART_ROWS = 2048  # kPartRows of cpp/products.hpp
 
 
 def native_rows(X: Matrix) -> _kernels.Rows:
     """Return a matrix as the kernels see it, without copying."""
-    if sp.issparse(X):
+    if is_sparse(X):
         indptr = X.indptr.astype(X.indices.dtype, copy=False)
         return _kernels.sparse_rows(X.data, X.indices, indptr, X.shape[1])
     return _kernels.dense_rows(np.ascontiguousarray(X))
@@ -22,6 +26,21 @@ def multiply(X: Matrix, w: Floats, n_jobs: int | None = None) -> Floats:
     """Return :math:`Xw`, summed in float64 whatever the type of X."""
     w = np.ascontiguousarray(w, dtype=np.float64)
     return _kernels.multiply(native_rows(X), w, n_threads(n_jobs))
+
+
+def linear_scores(
+    X: Matrix, W: Floats, b: ArrayLike | None = None, n_jobs: int | None = None
+) -> tuple[Floats, bool]:
+    r"""Return :math:`X W^\top + b`, and whether all of it is finite: then X is.
+
+    A score depends on its own row alone: the same bits whatever rows stand beside it. One row of W
+    may be a vector; then the scores are one too.
+    """
+    offsets = _NONE if b is None else np.array(b, dtype=np.float64, ndmin=1)
+    # Few rows are one part, which one thread multiplies; to count cores would take longer.
+    threads = 1 if X.shape[0] <= _PART_ROWS else n_threads(n_jobs)
+    scores, finite = _kernels.linear_scores(native_rows(X), W, offsets, threads)
+    return scores if W.ndim == 1 else scores.reshape(-1, len(W)), finite
 
 
 def multiply_transposed(X: Matrix, g: Floats, n_jobs: int | None = None) -> Floats:

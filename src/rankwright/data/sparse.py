@@ -1,20 +1,31 @@
 """Sparse matrices of others, which are not believed.
 
 SciPy takes the arrays of a matrix as they come, and its compiled code, ours and LightGBM's read and
-write where their indices point.
+write where their indices point. SciPy is loaded by whoever makes such a matrix, and not before.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright import _kernels
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 _COMPRESSED = ("csr", "csc", "bsr")
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether this is a sparse matrix of SciPy; without SciPy there is none."""
+    if type(X) is np.ndarray:
+        return False
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and bool(scipy_sparse.issparse(X))
 
 
 def as_csr(X: Any, name: str = "X") -> sp.csr_array:
@@ -24,6 +35,8 @@ def as_csr(X: Any, name: str = "X") -> sp.csr_array:
     """
     if X.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions, but has shape {X.shape}.")
+    import scipy.sparse as sp
+
     if X.format == "csr":
         matrix, canonical = _checked_csr(X, name)
     else:
@@ -41,6 +54,8 @@ def _checked_csr(X: Any, name: str) -> tuple[sp.csr_array, bool]:
     The flags that it carries are not looked at: they are as old as its first use.
     """
     indices, indptr, canonical = _check_compressed(X, name, X.shape[0], X.shape[1])
+    import scipy.sparse as sp
+
     n = int(indptr[-1])
     matrix = sp.csr_array((X.data[:n], indices[:n], indptr), shape=X.shape)
     matrix.has_canonical_format = canonical

@@ -11,11 +11,10 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.foreign import plain
-from rankwright.data.sparse import as_csr
+from rankwright.data.sparse import as_csr, is_sparse
 from rankwright.data.texts import text_array
 from rankwright.exceptions import DataError
 
@@ -62,7 +61,7 @@ def check_X(X: Any, *, allow_nan: bool = False) -> Matrix:
 
     float32 and float64 are kept, float16 becomes float32, everything else float64.
     """
-    if sp.issparse(X):
+    if is_sparse(X):
         matrix: Matrix = as_csr(X)
         _require_numbers(matrix.data, "X")
         matrix = matrix.astype(_float_type(matrix.dtype), copy=False)
@@ -225,7 +224,7 @@ def _all_finite(values: NDArray[Any]) -> bool:
 
 def first_place(matrix: Matrix, wrong: NDArray[np.bool_]) -> tuple[int, int]:
     """Return row and column of the first value that is wrong; of sparse ones, stored values."""
-    if sp.issparse(matrix):
+    if is_sparse(matrix):
         entry = int(np.flatnonzero(wrong)[0])
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         return row, int(matrix.indices[entry])

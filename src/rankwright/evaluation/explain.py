@@ -142,7 +142,7 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
       -0.1434  age (1 against 0)
     """
     from rankwright.estimator import as_model
-    from rankwright.inputs import align_frame, column_names
+    from rankwright.scoring.frames import align_frame, column_names
 
     if isinstance(X, Dataset):
         asked = as_model(model, X.n_features)

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array, finite_scores
+from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array
 from rankwright.exceptions import ConvergenceWarning, DataWarning
-from rankwright.inputs import RankingData, check_features, check_ranking_data
+from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import SLAM, Loss
 from rankwright.metrics import Metric
 from rankwright.parameters import TRUTH
@@ -243,12 +243,6 @@ class LinearModel(Ranker):
         self.gap_ = solution.gap
         self.violation_ = solution.violation
         self.stop_ = solution.stop
-
-    # ---- scoring ----
-
-    def predict(self, X: Any) -> Floats:
-        """Return scores; a larger one ranks higher."""
-        return finite_scores(multiply(check_features(self, X), self.coef_, self.n_jobs))
 
     # ---- paths ----
 

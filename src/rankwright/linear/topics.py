@@ -17,12 +17,12 @@ from rankwright.data.groups import Ints
 from rankwright.data.hashing import combine, mix
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_weights
-from rankwright.estimator import Estimator, check_fitted_array, finite_scores
-from rankwright.exceptions import DataError
+from rankwright.estimator import Estimator
 from rankwright.inputs import check_features, check_rows
 from rankwright.linear.domination_rank import DominationRank
 from rankwright.metrics import AP
 from rankwright.parameters import check_parameters
+from rankwright.scoring.topics import check_topics, topic_scores
 from rankwright.threads import n_threads
 
 SelectBy: TypeAlias = Literal["ap", "loss"]
@@ -163,10 +163,8 @@ class TopicRankers(Estimator):
 
     def predict(self, X: Any) -> Floats:
         """Return scores of shape (n_docs, n_topics); a larger one ranks higher."""
-        matrix, coef = check_features(self, X), self.coef_
-        # Few features have a weight for any topic: the other columns need not be multiplied.
-        used = np.unique(coef.indices)
-        return finite_scores(matrix[:, used] @ coef[used].toarray())
+        matrix = check_features(self, X)
+        return topic_scores(matrix, self.weights_, self.features_, self.offsets_)
 
     def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean over topics of the average precision.
@@ -297,25 +295,7 @@ class TopicRankers(Estimator):
 
     def check_state(self) -> None:
         """Raise unless weights and topics, read from a file, fit together."""
-        weights = getattr(self, "weights_", None)
-        n = weights.size if isinstance(weights, np.ndarray) else -1
-        check_fitted_array(self, "weights_", (n,))
-        topics = getattr(self, "topics_", None)
-        if type(topics) is not list or {type(name) for name in topics} - {str}:
-            raise DataError("topics_ must be texts.")
-        for name, size in (("features_", n), ("offsets_", len(topics) + 1)):
-            array = getattr(self, name, None)
-            if (
-                not isinstance(array, np.ndarray)
-                or array.dtype != np.int64
-                or array.shape != (size,)
-            ):
-                raise DataError(f"{name} must be {size} integers.")
-        offsets, features = self.offsets_, self.features_
-        if offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
-            raise DataError("offsets_ must rise from 0 to the number of weights.")
-        if n and (features.min() < 0 or features.max() >= self.n_features_in_):
-            raise DataError(f"features_ must lie from 0 to {self.n_features_in_ - 1}.")
+        check_topics(vars(self))
 
 
 def _by_topic(Y: Any) -> sp.csc_array:

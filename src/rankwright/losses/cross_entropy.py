@@ -53,6 +53,14 @@ class PreparedSoftmax:
             phi, self.groups, self.weights * total, self.eps, self.newton, self.threads
         )
 
+    def by_query(self) -> _kernels.QueryLoss:
+        """Return the loss for learners that meet one query at a time."""
+        no_keys, no_weights = np.empty(0, dtype=np.uint64), np.empty(0)
+        indptr = self.groups.indptr
+        return _kernels.cross_entropies(
+            indptr, self.phi, self.weights, self.eps, no_keys, 0, no_weights
+        )
+
     def probabilities(self, scores: Floats) -> Floats:
         r"""Return :math:`\rho`."""
         return _kernels.softmax(scores, self.eps, self.groups.indptr, self.threads)

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from rankwright.data.groups import Groups, Ints
+from rankwright import _kernels
+from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_number
-from rankwright.losses.blocks import group_means
-from rankwright.losses.loss import Bound, by_query, sum_by_query
+from rankwright.losses.loss import Bound, by_query
 from rankwright.metrics.binary import AP
 from rankwright.metrics.dcg import NDCG, check_gain_labels, discounts
 from rankwright.metrics.metric import Metric
@@ -100,46 +100,21 @@ class MetricWeights:
             if v.shape != y.shape or not np.isfinite(v).all() or (v < 0).any():
                 raise ValueError("metric must return one finite weight >= 0 for each label.")
             return v
-        # A best order; documents of equal labels keep theirs (S5).
-        query = groups.query_of_rows()
-        order = np.lexsort((-y, query))
-        of_metric = self._map_weights if self.is_map else self._ndcg_weights
-        sizes = groups.sizes
-        sorted_v = of_metric(y[order], groups, groups.positions() + 1, np.repeat(sizes, sizes))
-        if self.weights == "group":
-            # The sums go by rank, so that not a bit depends on the order of the rows (S14).
-            changes = (np.diff(self.grades(y[order])) != 0) | (np.diff(query) != 0)
-            begin = np.append(np.flatnonzero(np.append(len(y) > 0, changes)), len(y))
-            sorted_v = np.repeat(group_means(sorted_v[:, None], begin)[:, 0], np.diff(begin))
-        v = np.empty_like(y)
-        v[order] = sorted_v
-        return v
+        layered = self.grades(y) if self.weights == "group" else y
+        return self._by_rank(_kernels.Layers(layered, groups.indptr, 1), y, groups)
 
-    def _map_weights(self, y: Floats, groups: Groups, rank: Ints, m: Ints) -> Floats:
-        relevant = y >= self.threshold
-        r = np.repeat(sum_by_query(relevant.astype(np.float64), groups), groups.sizes)
-        # Where r is 0 no document is relevant: the 0/0 is not chosen, and all weights are 0 (S7).
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(relevant, (m - r) / (r * (m - r + rank)), 0.0)
+    def weights_in(self, layers: _kernels.Layers, y: Floats, groups: Groups) -> Floats:
+        """Return the same, given the layers of the grades."""
+        # As printed, the weights of MAP go by the labels, not by the grades.
+        by_grade = not callable(self.metric) and (self.weights == "group" or not self.is_map)
+        return self._by_rank(layers, y, groups) if by_grade else self.document_weights(y, groups)
 
-    def _ndcg_weights(self, y: Floats, groups: Groups, rank: Ints, m: Ints) -> Floats:
+    def _by_rank(self, layers: _kernels.Layers, y: Floats, groups: Groups) -> Floats:
+        """Return :math:`v` of a best order; documents of equal labels keep theirs (S5)."""
+        shared = self.weights == "group"
+        if self.is_map:
+            # Layers of grades are 0 and 1; those of labels are told apart by the threshold.
+            return layers.map_weights(1.0 if shared else self.threshold, shared)
         check_gain_labels(y, f"{type(self).__name__}({self.metric!r})")
-        if len(y) == 0:
-            return np.empty(0)
-        longest = int(groups.sizes.max(initial=0))
-        discount = discounts(longest, "log2")
-        gain = np.exp2(y) - 1
-        d = discount[rank - 1]
-        if self.cutoff:
-            # For NDCG of the first k ranks; the paper's (30), of the k most relevant documents, is
-            # not bounded by these weights (S3).
-            v = np.where(rank <= self.cutoff, gain * d, 0.0)
-            best = sum_by_query(v, groups)
-        else:
-            best = sum_by_query(gain * d, groups)
-            # What a document loses at most is its place to the last one's, for the lowest gain.
-            last = np.maximum(groups.indptr[1:] - 1, 0)
-            v = (gain - np.repeat(gain[last], groups.sizes)) * (d - discount[m - 1])
-        # All labels 0: Z = 0, nothing to order, and no weights (S7).
-        z = np.repeat(best, groups.sizes)
-        return np.divide(v, z, out=np.zeros_like(v), where=z > 0)
+        discount = discounts(int(groups.sizes.max(initial=1)), "log2")
+        return layers.ndcg_weights(self.cutoff, discount, shared)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import Bound, Loss, has_argument
@@ -48,6 +49,35 @@ def prepare_loss(
             f"{type(loss).__name__} has no prepare(..., weights=). Use query_weight."
         )
     return _QueryWeighted(known, y, groups, of_query, weights, options)
+
+
+@runtime_checkable
+class WithQueries(Protocol):
+    """A loss whose queries the kernels can evaluate one at a time."""
+
+    def prepare_queries(
+        self, y: Floats, groups: Groups, weights: Floats | None = None
+    ) -> _kernels.QueryLoss:
+        """Prepare all queries; each evaluation says which one, and the number of its draw."""
+        ...
+
+
+def prepare_queries(
+    loss: Loss, y: Floats, groups: Groups, weights: Floats | None = None
+) -> _kernels.QueryLoss:
+    """Prepare any loss for learners that meet one query at a time."""
+    if isinstance(loss, WithQueries):
+        return loss.prepare_queries(y, groups, weights)
+
+    # One query at a time, as it is met: who draws at random knows the draw only then.
+    def value_and_grad(scores: Floats, q: int, draw: int) -> tuple[float, Floats]:
+        rows = slice(groups.indptr[q], groups.indptr[q + 1])
+        of_rows = None if weights is None else weights[rows]
+        one = prepare_loss(loss, y[rows], groups.only(q), of_rows, draw=draw, n_jobs=1)
+        values, grad = one.values_and_grad(scores)
+        return float(values[0]), np.ascontiguousarray(grad, dtype=np.float64)
+
+    return _kernels.loss_by_query(value_and_grad)
 
 
 class _QueryWeighted:

@@ -106,11 +106,11 @@ class PreparedSLAM:
         threads: int,
         weights: Floats | None = None,
     ) -> None:
-        self.v = loss.document_weights(y, groups)
-        if weights is not None:
-            self.v = weights * self.v
         self.y = loss.grades(y)
         self.layers = _kernels.Layers(self.y, groups.indptr, threads)
+        self.v = loss.weights_in(self.layers, y, groups)
+        if weights is not None:
+            self.v = weights * self.v
         self.margin, self.threads = loss.margin, threads
 
     def values_and_grad(self, scores: Floats) -> tuple[Floats, Floats]:

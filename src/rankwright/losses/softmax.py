@@ -79,6 +79,12 @@ class ListNet(WithTerms, Loss):
 
     prepare_terms = prepare  # no draw changes the targets
 
+    def prepare_queries(
+        self, y: Floats, groups: Groups, weights: Floats | None = None
+    ) -> _kernels.QueryLoss:
+        """Prepare the loss for learners that meet one query at a time."""
+        return self.prepare(y, groups, n_jobs=1, weights=weights).by_query()
+
 
 @dataclass(frozen=True)
 class XENDCG(WithTerms, Loss):
@@ -233,6 +239,12 @@ class XENDCG(WithTerms, Loss):
         """Do once what no draw changes; with weights of the documents."""
         return PreparedXENDCG(self, y, groups, n_threads(n_jobs), weights)
 
+    def prepare_queries(
+        self, y: Floats, groups: Groups, weights: Floats | None = None
+    ) -> _kernels.QueryLoss:
+        """Prepare the loss for learners that meet one query at a time, and draw each time."""
+        return self.prepare_terms(y, groups, n_jobs=1, weights=weights).by_query()
+
 
 class PreparedXENDCG:
     """XE-NDCG on given labels, for any draw of gamma."""
@@ -270,6 +282,22 @@ class PreparedXENDCG:
             phi, self.groups, self.weights, self.loss.eps, self.loss.newton, self.threads
         )
         return ready.weighted(self.row_weights)
+
+    def by_query(self) -> _kernels.QueryLoss:
+        """Return the loss for learners that meet one query at a time, and draw anew each time."""
+        if self.loss.gamma != "random":
+            return self.at(0).by_query()
+        # The kernel makes the keys of stream_keys for each draw, and the targets from them.
+        seed = int(self.loss.random_state) % 2**64
+        return _kernels.cross_entropies(
+            self.groups.indptr,
+            self.powers,
+            self.weights,
+            self.loss.eps,
+            self.groups.keys,
+            seed,
+            np.empty(0) if self.row_weights is None else self.row_weights,
+        )
 
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
         """Return the pair that a tree learner fits."""

@@ -10,7 +10,6 @@ import typing
 from rankwright.online.base import OnlineLearner
 from rankwright.online.comparator import DualComparator
 from rankwright.online.guarantee_log import GuaranteeLog, LogEntry
-from rankwright.online.kernel import Kernel
 from rankwright.online.multiclass_perceptron import MulticlassPerceptron
 from rankwright.online.online_ranker import OnlineRanker
 from rankwright.online.pamir import PAMIR
@@ -18,6 +17,7 @@ from rankwright.online.prank import PRank
 from rankwright.online.rankers import OnlineLinearRanker
 from rankwright.online.slam_perceptron import SLAMPerceptron
 from rankwright.online.widrow_hoff import WidrowHoff
+from rankwright.scoring.kernels import Kernel
 
 __all__ = [
     "PAMIR",

@@ -16,6 +16,7 @@ from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
+from rankwright.scoring.state import check_rounds
 from rankwright.theory.guarantee import Guarantee
 
 
@@ -315,10 +316,7 @@ class OnlineLearner(Settings, Standardized):
         """Raise unless parameters and fitted attributes, read from a file, can be a learner's."""
         super().check_state()
         for name in ("n_rounds_", "n_updates_"):
-            value = getattr(self, name, None)
-            # So far below 2^63 that no stream can make a kernel's counter overflow.
-            if type(value) is not int or not 0 <= value < 1 << 62:
-                raise DataError(f"{name} must be an integer >= 0, but is {value!r:.50}.")
+            check_rounds(vars(self), name)
         if type(getattr(self, "cumulative_loss_", None)) is not float:
             raise DataError("cumulative_loss_ must be a number.")
 

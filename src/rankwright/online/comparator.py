@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats, Matrix, finite_numbers
-from rankwright.online.kernel import BLOCK, Kernel
+from rankwright.scoring.kernels import BLOCK, Kernel
 from rankwright.theory.margins import check_comparator
 
 

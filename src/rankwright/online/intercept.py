@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array
-from rankwright.exceptions import DataError
-from rankwright.online.kernel import Kernel, PlusOne
 from rankwright.online.ordinal import OrdinalLearner
 from rankwright.online.standardize import bias_in_scale
 from rankwright.scaling import Kind
+from rankwright.scoring.kernels import Kernel, PlusOne
+from rankwright.scoring.sums import check_weights_of
 from rankwright.theory.margins import comparator_array
 
 
@@ -77,17 +76,9 @@ class InterceptLearner(OrdinalLearner):
             intercept = weights[..., n] - self._offset(self.coef_)
             self.intercept_ = intercept if intercept.ndim else float(intercept)
 
-    def _linear_scores(self, X: Matrix) -> Any:
-        scores = X @ self.coef_.T
-        return scores + self.intercept_ if self._has_intercept else scores
-
     def _check_published(self, *shape: int) -> None:
         """Raise unless the weights, read from a file, have this shape."""
-        check_fitted_array(self, "coef_", (*shape, self.n_features_in_))
-        if self._has_intercept and shape:
-            check_fitted_array(self, "intercept_", shape)
-        elif self._has_intercept and type(getattr(self, "intercept_", None)) is not float:
-            raise DataError("intercept_ must be a number.")
+        check_weights_of(vars(self), *shape)
 
 
 def with_ones(X: Matrix) -> Matrix:

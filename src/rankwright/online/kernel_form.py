@@ -16,12 +16,14 @@ from rankwright.exceptions import DataError
 from rankwright.inputs import check_features
 from rankwright.online.budget import Budget
 from rankwright.online.comparator import Dual, DualComparator
-from rankwright.online.kernel import BLOCK, Expansion, Kernel, Support
+from rankwright.online.kernel import Expansion, Support
 from rankwright.online.means import Variant
 from rankwright.online.parameters import KernelParameters
 from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
 from rankwright.online.votes import Ballots, History, count_votes, linear_history, survived
+from rankwright.scoring.kernels import Kernel
+from rankwright.scoring.sums import check_support_of, plain_kernel, predicting_coef
 from rankwright.theory.gradients import mean_square, radius
 from rankwright.theory.margins import comparator_array
 
@@ -95,14 +97,7 @@ class KernelForm(KernelParameters, Settings, Standardized):
         return ("squared_lengths_", 1) if averages else ("", 0)
 
     def _kernel(self) -> Kernel:
-        if not isinstance(self.kernel, Kernel):
-            return Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
-        if (self.gamma, self.degree, self.coef0) != (None, 3, 1.0):
-            raise ValueError(
-                "gamma, degree and coef0 must be left as they are if kernel is a Kernel, which has "
-                "its own."
-            )
-        return self.kernel
+        return plain_kernel(vars(self))
 
     def _has_features(self) -> bool:
         return not self._precomputed()
@@ -188,36 +183,20 @@ class KernelForm(KernelParameters, Settings, Standardized):
 
         return after
 
-    def _shares(self, n_rounds: int) -> Floats:
-        """Return what share of each document's coefficient predicts.
-
-        The mean of the sums over the rounds has each document as long as it was part of them; that
-        of their directions has it for each round by one over the length.
-        """
-        if self.variant_ == "averaged":
-            return np.asarray((n_rounds + 1 - self.born_) / max(n_rounds, 1))
-        if self._extra()[0] != "squared_lengths_" or len(self.born_) == 0:
-            return np.ones(len(self.born_))
-        rounds, first = np.unique(self.born_, return_index=True)
-        held = np.diff(np.append(rounds, n_rounds + 1))
-        lengths = np.sqrt(self.squared_lengths_[first, 0])
-        directions = np.divide(held, lengths, out=np.zeros(len(held)), where=lengths > 0)
-        later = np.cumsum(directions[::-1])[::-1] / max(n_rounds, 1)
-        return np.asarray(later[np.searchsorted(rounds, self.born_)])
-
     def predicting_coef(self) -> Floats:
         """Return the coefficients of the documents that predict; of votes, those of the last."""
-        return np.asarray(self.dual_coef_ * self._shares(self.n_rounds_)[:, None])
+        return predicting_coef(vars(self))
 
     # ---- votes ----
 
     def _history(self) -> History:
         return linear_history(self._kernel(), self.support_, self.dual_coef_)
 
-    def _count_votes(self, X: Matrix, ballots: Ballots, width: int) -> Floats:
+    def _count_votes(self, X: Any, ballots: Ballots, width: int) -> Floats:
         """Return the votes of all weights on documents."""
         votes = survived(self.born_, self.n_rounds_)
-        return count_votes(X, self._in_scale, self._history(), votes, ballots, width)
+        rows = check_features(self, X)
+        return count_votes(rows, self._in_scale, self._history(), votes, ballots, width)
 
     # ---- comparators ----
 
@@ -335,27 +314,9 @@ class KernelForm(KernelParameters, Settings, Standardized):
         except ValueError as error:
             raise ValueError(f"points of the comparator: {error}") from None
 
-    def _kernel_scores(self, X: Matrix) -> Floats:
-        """Return the scores of documents."""
-        kernel, coef = self._kernel(), self.predicting_coef()
-        scores = np.zeros((X.shape[0], coef.shape[1]))
-        for begin in range(0, X.shape[0] if len(coef) else 0, BLOCK):
-            rows = slice(begin, begin + BLOCK)
-            scores[rows] = kernel(self._in_scale(X[rows]), self.support_) @ coef
-        if not np.isfinite(scores).all():
-            raise ValueError("the values of the kernel overflow: scale the features.")
-        return scores
-
     def _check_support(self, n_scores: int) -> None:
         """Raise unless the support, read from a file, fits together."""
-        self._check_points()
-        n = len(self.support_)
-        check_fitted_array(self, "dual_coef_", (n, n_scores))
-        born = getattr(self, "born_", None)
-        if not isinstance(born, np.ndarray) or born.dtype != np.int64 or born.shape != (n,):
-            raise DataError("born_ must be a round for each of the support.")
-        if n and ((np.diff(born) < 0).any() or not 1 <= born[0] <= born[-1] <= self.n_rounds_):
-            raise DataError("born_ must be rounds so far, in their order.")
+        n = check_support_of(vars(self), self._n_weights, n_scores)
         name, width = self._extra()
         if name:
             check_fitted_array(self, name, (n, width))
@@ -365,17 +326,6 @@ class KernelForm(KernelParameters, Settings, Standardized):
             check_fitted_array(self, "forgotten_", (Budget.N_TOTALS,))
             if n > self.budget:
                 raise DataError(f"support_ must have at most {self.budget} documents, but has {n}.")
-
-    def _check_points(self) -> None:
-        support = getattr(self, "support_", None)
-        if not isinstance(support, np.ndarray) or support.ndim == 0:
-            raise DataError("support_ must be the documents that made updates.")
-        if not self._precomputed():
-            check_fitted_array(self, "support_", (len(support), self._n_weights))
-            return
-        columns = support.dtype == np.int64 and support.ndim == 1
-        if not columns or ((support < 0) | (support >= self.n_features_in_)).any():
-            raise DataError("support_ must be columns of the kernel.")
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn whether X is a kernel."""

@@ -13,7 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import finite_scores
+from rankwright.inputs import all_scores
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.comparator import Dual
 from rankwright.online.intercept import InterceptLearner
@@ -21,7 +21,8 @@ from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
-from rankwright.online.votes import for_one, plurality
+from rankwright.online.votes import for_one
+from rankwright.scoring.decisions import plurality
 from rankwright.theory.budget import budget_bound
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.perceptron import multiclass_bound
@@ -84,17 +85,15 @@ class MulticlassPerceptron(InterceptLearner):
         """Return scores of the labels, or shares of the votes, in the order of ``classes_``."""
         return super().decision_function(X)
 
-    def _scores(self, X: Matrix) -> Floats:
+    def _scores(self, X: Any) -> Floats:
         if self._votes:
             return self._votes_on(X) / max(self.n_rounds_, 1)
-        if self.kernel is None:
-            return finite_scores(self._linear_scores(X))
-        return self._kernel_scores(X)
+        return all_scores(self, X)
 
-    def _predict_ranks(self, X: Matrix) -> Ints:
+    def _predict_ranks(self, X: Any) -> Ints:
         return plurality(self._votes_on(X) if self._votes else self._scores(X))
 
-    def _votes_on(self, X: Matrix) -> Floats:
+    def _votes_on(self, X: Any) -> Floats:
         k = len(self.classes_)
         return self._count_votes(X, lambda scores, _: for_one(scores.argmax(axis=2), k), k)
 

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from rankwright import _kernels
-from rankwright.data.groups import Ints
+from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.losses import Loss, from_name
-from rankwright.losses.own import as_loss, prepare_loss
+from rankwright.losses.own import as_loss, prepare_queries
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
@@ -23,7 +23,8 @@ from rankwright.theory.margins import check_comparator
 from rankwright.theory.perceptron import gradient_descent_bound
 
 Schedule: TypeAlias = Literal["constant", "sqrt", "inverse"]
-_POWERS = {"constant": 0.0, "sqrt": 0.5, "inverse": 1.0}
+_SCHEDULES = ("constant", "sqrt", "inverse")
+_TERMS = ("comparator", "distance", "gradient")
 
 
 @parametrized
@@ -88,50 +89,36 @@ class OnlineRanker(OnlineLinearRanker):
         """Raise for parameters that cannot be."""
         super().check_params()
         from_name(self.loss)
-        if self.schedule not in _POWERS:
+        if self.schedule not in _SCHEDULES:
             raise ValueError(
-                f"schedule must be one of {', '.join(_POWERS)}, but is {self.schedule!r}."
+                f"schedule must be one of {', '.join(_SCHEDULES)}, but is {self.schedule!r}."
             )
 
     def _prepare(self, data: RankingData) -> _GradientTask:
         loss = as_loss(self.loss_for(data.y))
-        return _GradientTask(data, native_rows(data.X), loss, data.weights)
+        queries = prepare_queries(loss, data.y, data.groups, data.weights)
+        return _GradientTask(data.groups, native_rows(data.X), loss, queries)
 
     def _learn(self, task: _GradientTask, order: Ints, comparator: Floats | None) -> Rounds:
-        u = None if comparator is None else check_comparator(comparator, self.n_features_in_)
-        names = () if u is None else ("comparator", "distance", "gradient")
-        terms = {name: np.zeros(len(order)) for name in names}
-        losses, n_updates, t = np.empty(len(order)), 0, self.n_rounds_
+        u = np.empty(0)
+        if comparator is not None:
+            u = check_comparator(comparator, self.n_features_in_)
+        names = _TERMS if comparator is not None else ()
+        losses, terms = np.empty(len(order)), np.empty((len(names), len(order)))
         with self._iterate(len(order)) as iterate:
-            w = self._weights()
-            for i, q in enumerate(order.tolist()):
-                begin, end = (int(row) for row in task.data.groups.indptr[q : q + 2])
-                scores = task.rows.scores(begin, end, w)
-                if not np.isfinite(scores).all():
-                    raise ValueError(
-                        f"the weights overflow with eta = {self.eta:g}: scale the features, or "
-                        "take a smaller eta."
-                    )
-                losses[i], grad = task.value_and_grad(scores, q, t)
-                t += 1
-                # Rounds count on from one call to the next: a stream may be cut anywhere.
-                eta = self.eta / t ** _POWERS[self.schedule]
-                before = w if u is None else w.copy()
-                if grad.any():
-                    n_updates += 1
-                    iterate.step(task.rows, begin, -eta * grad)
-                else:
-                    # The weights hold for one round more, which a mean must count.
-                    iterate.skip()
-                if u is not None:
-                    step = w - before
-                    terms["comparator"][i] = task.value_and_grad(
-                        task.rows.scores(begin, end, u), q, t - 1
-                    )[0]
-                    # |w_t - u|^2 - |w_{t+1} - u|^2, without cancellation
-                    terms["distance"][i] = (2 * (u - w) + step) @ step / (2 * eta)
-                    terms["gradient"][i] = step @ step / (2 * eta)
-        return Rounds(losses, n_updates, terms)
+            n_updates = _kernels.gradient_descent(
+                task.rows,
+                task.groups.indptr,
+                order,
+                task.queries,
+                float(self.eta),
+                self.schedule,
+                u,
+                iterate,
+                losses,
+                terms,
+            )
+        return Rounds(losses, n_updates, dict(zip(names, terms, strict=True)))
 
     def _charge(self, task: _GradientTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
         if not task.loss.convex:
@@ -148,16 +135,7 @@ class OnlineRanker(OnlineLinearRanker):
 
 @dataclass(frozen=True)
 class _GradientTask:
-    data: RankingData
+    groups: Groups
     rows: _kernels.Rows
     loss: Loss
-    weights: Floats | None  # of each row
-
-    def value_and_grad(self, scores: Floats, q: int, draw: int) -> tuple[float, Floats]:
-        """Return loss and gradient of one query; random losses know query and draw."""
-        groups = self.data.groups
-        rows = slice(groups.indptr[q], groups.indptr[q + 1])
-        y, weights = self.data.y[rows], None if self.weights is None else self.weights[rows]
-        prepared = prepare_loss(self.loss, y, groups.only(q), weights, draw=draw, n_jobs=1)
-        values, grad = prepared.values_and_grad(scores)
-        return float(values[0]), grad
+    queries: _kernels.QueryLoss

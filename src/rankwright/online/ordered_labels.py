@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.estimator import mean_score
-from rankwright.exceptions import DataError
 from rankwright.online.base import Given
+from rankwright.scoring.state import check_labels
 
 
 class OrderedLabels:
@@ -83,15 +83,7 @@ class OrderedLabels:
 
     def _check_ordered(self) -> None:
         """Raise unless ``classes_``, read from a file, can be labels."""
-        classes = getattr(self, "classes_", None)
-        if (
-            not isinstance(classes, np.ndarray)
-            or classes.ndim != 1
-            or len(classes) == 0
-            or classes.dtype.kind not in "fiuU"
-            or len(np.unique(classes)) != len(classes)
-        ):
-            raise DataError("classes_ must be different labels, worst first.")
+        check_labels(vars(self))
 
 
 def _checked(classes: ArrayLike) -> NDArray[Any]:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import finite_scores
-from rankwright.inputs import check_features, check_rows
+from rankwright.inputs import check_rows, scored
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.kernel_form import KernelForm
 from rankwright.online.means import Names, Variant, WeightForm
@@ -43,13 +42,12 @@ class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels."""
-        matrix = check_features(self, X)
-        labels: NDArray[Any] = self.classes_[self._predict_ranks(matrix)]
+        labels: NDArray[Any] = self.classes_[self._predict_ranks(X)]
         return labels
 
     def decision_function(self, X: Any) -> Floats:
         """Return what labels are decided by."""
-        return self._scores(check_features(self, X))
+        return self._scores(X)
 
     def _check_data(self, given: Given) -> OrdinalData:
         matrix, labels = check_rows(self, given.X, given.y, reset=given.first)
@@ -65,16 +63,11 @@ class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
     def _mean(self) -> Variant:
         return "averaged" if self.variant_ == "averaged" else "last"
 
-    def _scores(self, X: Matrix) -> Floats:
+    def _scores(self, X: Any) -> Floats:
         """Return one number for each document, which is what most decide by."""
-        if self.kernel is None:
-            return finite_scores(self._linear_scores(X))
-        return self._kernel_scores(X)[:, 0]
+        return scored(self, X)
 
-    def _linear_scores(self, X: Matrix) -> Any:
-        return X @ self.coef_
-
-    def _predict_ranks(self, X: Matrix) -> Ints:
+    def _predict_ranks(self, X: Any) -> Ints:
         raise NotImplementedError
 
     def check_state(self) -> None:

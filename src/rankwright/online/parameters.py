@@ -10,7 +10,7 @@ from typing import Any, TypeVar, dataclass_transform, overload
 from numpy.typing import ArrayLike
 
 from rankwright.data.missing import Missing
-from rankwright.online.kernel import KernelLike
+from rankwright.scoring.kernels import KernelLike
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
@@ -24,6 +24,9 @@ from rankwright.online.ordinal import OrdinalData, OrdinalLearner
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools, for_one, median
 from rankwright.scaling import Kind, Moments, power_of_two
+from rankwright.scoring.decisions import by_thresholds
+from rankwright.scoring.state import check_thresholds
+from rankwright.scoring.sums import shares_of
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.margins import prank_margins
 from rankwright.theory.perceptron import prank_bound, prank_theorem2
@@ -114,10 +117,9 @@ class PRank(OrdinalLearner):
         # Thresholds stay ordered because they move by whole steps and never back (Lemma 1).
         return "the thresholds of PRank need not stay ordered when updates go"
 
-    def _predict_ranks(self, X: Matrix) -> Ints:
+    def _predict_ranks(self, X: Any) -> Ints:
         if not self._votes:
-            scores = self._scores(X)
-            return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
+            return by_thresholds(self._scores(X), self.thresholds_)
         k = len(self.classes_)
         # Thresholds after each update: b_r goes down by tau_r (R1) steps.
         history = -np.vstack([np.zeros(k - 1), np.cumsum(self.taus_, axis=0)]) * self._unit()
@@ -213,7 +215,7 @@ class PRank(OrdinalLearner):
                 expansion.add(np.array([place]), np.array([[step.sum()]]), t)
         self._publish_expansion(expansion)
         self.taus_ = np.concatenate(taus)
-        shares = self._shares(self.n_rounds_ + len(order))
+        shares = shares_of(vars(self), self.n_rounds_ + len(order))
         self.thresholds_ = -(self.taus_ * shares[:, None]).sum(axis=0) * self._unit()
         return Rounds(np.array(losses), len(taus) - 1)
 
@@ -266,9 +268,7 @@ class PRank(OrdinalLearner):
         k = len(self.classes_)
         if type(self.threshold_step_) is not float:
             raise DataError("threshold_step_ must be a number.")
-        check_fitted_array(self, "thresholds_", (k - 1,))
-        if (np.diff(self.thresholds_) < 0).any():
-            raise DataError("thresholds_ must not decrease.")
+        check_thresholds(vars(self), k)
         if self.kernel is None:
             check_fitted_array(self, "coef_", (self.n_features_in_,))
             self._check_weights((self.n_features_in_ + k - 1,))

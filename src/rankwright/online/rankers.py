@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_fitted_array, finite_scores
-from rankwright.inputs import RankingData, check_features
+from rankwright.estimator import Ranker, check_fitted_array
+from rankwright.inputs import RankingData
 from rankwright.online.base import OnlineLearner
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
 from rankwright.theory.guarantee import Guarantee
@@ -127,10 +127,6 @@ class OnlineLinearRanker(WeightForm, RankerByRounds):
 
     def _warn_of_no_update(self) -> None:
         self.warn_if_it_ranks_nothing("no query taught it anything. Are all labels equal?")
-
-    def predict(self, X: Any) -> Floats:
-        """Return scores; a larger one ranks higher."""
-        return finite_scores(check_features(self, X) @ self.coef_)
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be."""

@@ -14,7 +14,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
-from rankwright.inputs import RankingData, check_features
+from rankwright.inputs import RankingData
 from rankwright.losses.metric_weights import Sharing
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
@@ -130,12 +130,6 @@ class SLAMPerceptron(KernelForm, OnlineLinearRanker):
     radius: float | None = None
     max_docs: int | None = None
     v_max: float | None = None
-
-    def predict(self, X: Any) -> Floats:
-        """Return scores; a larger one ranks higher."""
-        if self.kernel is None:
-            return super().predict(X)
-        return self._kernel_scores(check_features(self, X))[:, 0]
 
     @property
     def loss(self) -> SLAM:

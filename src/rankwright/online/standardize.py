@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import Estimator, Model, check_fitted_array
-from rankwright.exceptions import DataError
+from rankwright.estimator import Estimator, Model
 from rankwright.online.parameters import RoundParameters
 from rankwright.scaling import FeatureScale, Kind, Moments, measured, power_of_two
+from rankwright.scoring.sums import check_scale_of
 from rankwright.theory.margins import comparator_array
 
 
@@ -154,11 +154,4 @@ class Standardized(RoundParameters, Model, Estimator):
     def check_state(self) -> None:
         """Raise unless the scale, read from a file, can be one."""
         super().check_state()
-        if "scale_" in vars(self):
-            check_fitted_array(self, "scale_", (self.n_features_in_,))
-            if (self.scale_ <= 0).any():
-                raise DataError("scale_ must be positive.")
-        elif "center_" in vars(self):
-            raise DataError("center_ must come with scale_.")
-        if "center_" in vars(self):
-            check_fitted_array(self, "center_", (self.n_features_in_,))
+        check_scale_of(vars(self))

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import finite_scores
-from rankwright.online.kernel import Kernel
+from rankwright.scoring.kernels import Kernel
+from rankwright.scoring.sums import finite_scores
 
 Bools: TypeAlias = NDArray[np.bool_]
 # Scores of documents under all weights: yields the first of them, and documents x weights x scores.
@@ -100,11 +100,6 @@ def count_votes(
 def for_one(chosen: NDArray[np.integer[Any]], n_options: int) -> Bools:
     """Return ballots with one option each."""
     return np.asarray(chosen[..., None] == np.arange(n_options))
-
-
-def plurality(votes: Floats) -> Ints:
-    """Return the option with most votes; of equal ones the first."""
-    return np.asarray(votes.argmax(axis=1), dtype=np.int64)
 
 
 def median(votes: Floats) -> Ints:

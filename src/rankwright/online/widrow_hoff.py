@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.comparator import compared
@@ -21,6 +21,7 @@ from rankwright.online.kernel import kernel_rounds
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
+from rankwright.scoring.decisions import by_rounding
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.perceptron import widrow_hoff_bound
@@ -76,11 +77,8 @@ class WidrowHoff(InterceptLearner):
         """Return the ranks 1..k before rounding."""
         return super().decision_function(X)
 
-    def _predict_ranks(self, X: Matrix) -> Ints:
-        k = len(self.classes_)
-        # Halves go up, as in the kernel; np.round would take them to the even rank.
-        nearest = np.floor(self._scores(X) + 0.5)
-        return (np.clip(nearest, 1, k) - 1).astype(np.int64)
+    def _predict_ranks(self, X: Any) -> Ints:
+        return by_rounding(self._scores(X), len(self.classes_))
 
     def _no_budget(self) -> str:
         return "Widrow-Hoff moves in every round, right or wrong, and has no bound for one"

@@ -11,18 +11,24 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Floats, Matrix
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.inputs import check_features, check_rows
+from rankwright.inputs import check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.online.ordered_labels import OrderedLabels
 from rankwright.online.parameters import parametrized
-from rankwright.online.votes import Bools, for_one, median, plurality
+from rankwright.online.votes import Bools, for_one, median
 from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import MODES, PredtronData, check_mode
-from rankwright.predtron.voting import predicted_codes
-from rankwright.problems.classes import Binary, Multiclass, Ordinal
 from rankwright.problems.native import Native
+from rankwright.scoring.decisions import (
+    class_codes,
+    named_classes,
+    plurality,
+    predicted_codes,
+    problem_of_classes,
+    problem_of_ranks,
+)
 from rankwright.theory.links import NormName
 
 
@@ -41,22 +47,21 @@ class PredtronOfClasses(PredtronLearner, LearnerOfClasses):
 
         Of votes, their shares: of each class, or of the second class less that of the first.
         """
-        matrix = check_features(self, X)
         n_scores = self._n_fitted_scores()
         if self._votes:
-            shares = self._votes_on(matrix) / max(self.n_rounds_, 1)
+            shares = self._votes_on(X) / max(self.n_rounds_, 1)
             return shares[:, 1] - shares[:, 0] if n_scores == 1 else shares[:, :n_scores]
-        scores = self._scores_of(matrix)
+        scores = self._decision(X)
         return scores[:, 0] if n_scores == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return classes."""
-        matrix = check_features(self, X)
         if self._votes:
-            return self._named(self._elected(self._votes_on(matrix)))
-        return self._named(predicted_codes(self._problem(), self._scores_of(matrix), 1)[:, 0])
+            return self._named(self._elected(self._votes_on(X)))
+        rejects = vars(self).get("reject") is not None
+        return self._named(class_codes(self._decision(X), self._problem if rejects else None))
 
-    def _votes_on(self, X: Matrix) -> Floats:
+    def _votes_on(self, X: Any) -> Floats:
         """Return the votes of each class, and of the option to reject behind them."""
         problem, n = self._problem(), self._n_options()
 
@@ -219,32 +224,13 @@ class PredtronClassifier(ClassifierMixin, PredtronOfClasses):
         super().check_params()
 
     def _problem(self) -> Native:
-        n = len(self.classes_)
-        matrix = None if self.loss is None else np.asarray(self.loss, dtype=np.float64)
-        if matrix is not None and matrix.ndim == 1:
-            if len(matrix) != n:
-                raise ValueError(f"loss must have a cost for each of {n} classes.")
-            matrix = np.where(np.eye(n, dtype=bool), 0.0, matrix)  # by true class: columns
-        # Two classes lie on a line, and one score tells them apart; its costs are by true class.
-        if n == 2 and self.reject is None:
-            problem = Multiclass(2, matrix)  # checks the costs
-            return Binary((float(problem.matrix[1, 0]), float(problem.matrix[0, 1])))
-        return Multiclass(n, matrix, self.reject, rule="surrogate")
+        return problem_of_classes(len(self.classes_), self.loss, self.reject)
 
     def _n_options(self) -> int:
         return len(self.classes_) + (self.reject is not None)
 
     def _named(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
-        if self.reject is None:
-            return np.asarray(self.classes_[codes])
-        label: Any = self.reject_label
-        if label is None:
-            label = "reject" if self.classes_.dtype.kind in "UO" else -1
-        if label in self.classes_.tolist():
-            raise ValueError(
-                f"reject_label must be none of the classes, but is {label!r}. Pass another one."
-            )
-        return np.asarray(np.append(self.classes_, np.array([label]))[codes])
+        return named_classes(codes, self.classes_, self.reject, self.reject_label)
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted classifier."""
@@ -321,9 +307,7 @@ class PredtronOrdinal(OrderedLabels, PredtronOfClasses):
         pass  # as for PRank: the labels of the first piece, if there are no others
 
     def _problem(self) -> Native:
-        n = len(self.classes_)
-        # Between two classes the distance is 0 or 1: the 0-1 loss, for which one score is enough.
-        return Binary() if n == 2 else Ordinal(n)
+        return problem_of_ranks(len(self.classes_))
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats
-from rankwright.exceptions import DataError
 from rankwright.inputs import check_rows
 from rankwright.online.base import Given, LearnerOfClasses
 from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import PredtronData
+from rankwright.scoring.state import check_n_labels
 
 
 class PredtronOfLabels(PredtronLearner, LearnerOfClasses):
@@ -58,9 +58,7 @@ class PredtronOfLabels(PredtronLearner, LearnerOfClasses):
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""
-        n = getattr(self, "n_labels_", None)
-        if type(n) is not int or n < 1:
-            raise DataError("n_labels_ must be a positive integer.")
+        check_n_labels(vars(self))
         self._check_problem()
         super().check_state()
 

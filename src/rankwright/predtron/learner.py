@@ -9,12 +9,11 @@ import numpy as np
 from rankwright import _kernels
 from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
-from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import check_fitted_array, finite_scores
+from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.inputs import check_features
+from rankwright.inputs import all_scores
 from rankwright.online.base import OnlineLearner, Rounds, check_step
-from rankwright.online.kernel import Kernel, PlusOne, kernel_rounds, learn_by_kernel
+from rankwright.online.kernel import kernel_rounds, learn_by_kernel
 from rankwright.online.means import Names, Variant, WeightForm, check_variant
 from rankwright.online.parameters import parametrized
 from rankwright.online.standardize import bias_in_scale
@@ -25,6 +24,8 @@ from rankwright.predtron.voting import linked_history
 from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem
 from rankwright.scaling import Kind
+from rankwright.scoring.kernels import Kernel, PlusOne
+from rankwright.scoring.sums import check_weights_of
 from rankwright.theory.links import (
     NORMS,
     NormName,
@@ -242,13 +243,9 @@ class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearn
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""
-        return self._scores_of(check_features(self, X))
-
-    def _scores_of(self, X: Matrix) -> Floats:
-        if self.kernel is not None:
-            return self._kernel_scores(X)
-        scores = X @ np.atleast_2d(self.coef_).T
-        return finite_scores(scores + self.intercept_ if self.fit_intercept else scores)
+        scores = all_scores(self, X)
+        # One weight for each feature makes a vector; all else here reads rows of scores.
+        return scores if scores.ndim == 2 else scores[:, None]
 
     # ---- files ----
 
@@ -267,9 +264,7 @@ class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearn
         self._check_published(n_scores)
 
     def _check_published(self, n_scores: int) -> None:
-        check_fitted_array(self, "coef_", (n_scores, self.n_features_in_))
-        if self.fit_intercept:
-            check_fitted_array(self, "intercept_", (n_scores,))
+        check_weights_of(vars(self), n_scores)
 
     def _n_fitted_scores(self) -> int:
         """Return the number of scores of a fitted learner."""

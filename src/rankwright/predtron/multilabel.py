@@ -11,16 +11,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
 from rankwright.data.validation import Floats
-from rankwright.exceptions import DataError
-from rankwright.inputs import check_features
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
 from rankwright.online.votes import Bools
 from rankwright.predtron.label_matrix import PredtronOfLabels, dense
 from rankwright.predtron.rounds import Mode
-from rankwright.predtron.voting import predicted_codes
 from rankwright.problems.multilabel import Multilabel
 from rankwright.problems.native import Native
+from rankwright.scoring.decisions import is_one_label, named_sets, predicted_codes
+from rankwright.scoring.state import check_label_names
 from rankwright.theory.links import NormName
 
 
@@ -77,29 +76,24 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
 
     @property
     def _is_vector(self) -> bool:
-        # A matrix with one column has one class, the column's number; a vector has its two values.
-        return self.n_labels_ == 1 and len(self.classes_) == 2
+        return is_one_label(self.classes_, self.n_labels_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return which labels each row has, 1 or 0; for a vector y, its values."""
         # By votes too a label is there if its number is positive: a tie is none.
         scores = self._scores_or_majority(X)
         codes = predicted_codes(self._problem(), scores, self.n_labels_)
-        if not self._is_vector:
-            return codes.astype(np.int64)
-        named: NDArray[Any] = self.classes_[codes[:, 0]]
-        return named
+        return named_sets(codes, self.classes_, self.n_labels_)
 
     def _scores_or_majority(self, X: Any) -> Floats:
-        matrix = check_features(self, X)
         if not self._votes:
-            return self._scores_of(matrix)
+            return self._decision(X)
         problem, n = self._problem(), self.n_labels_
 
         def ballots(scores: Floats, _: slice) -> Bools:
             return np.asarray(predicted_codes(problem, scores, n) > 0)
 
-        votes = self._count_votes(matrix, ballots, n)
+        votes = self._count_votes(X, ballots, n)
         return np.asarray((2 * votes - self.n_rounds_) / max(self.n_rounds_, 1))
 
     def score(
@@ -152,12 +146,7 @@ class PredtronMultilabel(ClassifierMixin, PredtronOfLabels):
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""
         super().check_state()
-        classes = getattr(self, "classes_", None)
-        vector = self.n_labels_ == 1 and isinstance(classes, np.ndarray) and classes.shape == (2,)
-        if not isinstance(classes, np.ndarray) or not (
-            vector or np.array_equal(classes, np.arange(self.n_labels_))
-        ):
-            raise DataError("classes_ must be the numbers of the labels, or two values.")
+        check_label_names(vars(self), self.n_labels_)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that labels are there or not."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankwright.data.validation import Floats
-from rankwright.estimator import check_fitted_array
 from rankwright.online.base import Given, check_given
 from rankwright.online.parameters import parametrized
 from rankwright.online.rankers import RankerByRounds
@@ -16,6 +15,7 @@ from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.ranking import Representation
 from rankwright.scaling import Kind
+from rankwright.scoring.sums import check_weights_of
 from rankwright.theory.links import NormName
 
 
@@ -104,4 +104,4 @@ class PredtronRanker(RankerByRounds, PredtronOfRankings):
         return 1
 
     def _check_published(self, n_scores: int) -> None:
-        check_fitted_array(self, "coef_", (self.n_features_in_,))
+        check_weights_of(vars(self))

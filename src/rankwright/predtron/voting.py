@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwright import _kernels
 from rankwright.data.validation import Floats, Matrix
 from rankwright.online.votes import UPDATES, History
-from rankwright.problems.native import Native
 from rankwright.theory.links import NormName
 
 
@@ -40,11 +38,3 @@ def linked_history(
             yield first, np.stack(made, axis=1)
 
     return scores_of
-
-
-def predicted_codes(problem: Native, scores: Floats, n_codes: int) -> NDArray[np.int32]:
-    """Return what a problem predicts, as integers; the last axis of the scores is that of one."""
-    flat = np.ascontiguousarray(scores.reshape(-1, scores.shape[-1]))
-    codes = np.empty((len(flat), n_codes), dtype=np.int32)
-    _kernels.predict_all(problem.kernel(1), flat, codes)
-    return codes.reshape(*scores.shape[:-1], n_codes)

@@ -1,19 +1,10 @@
 """Prediction tasks for Predtron: representation, prediction, loss, loss-augmented argmax."""
 
-from rankwright.problems.classes import REJECT, Binary, Multiclass, Ordinal
-from rankwright.problems.finite import Finite
-from rankwright.problems.multilabel import Multilabel
-from rankwright.problems.problem import Problem, surrogate
-from rankwright.problems.ranking import Ranking
+import typing
 
-__all__ = [
-    "REJECT",
-    "Binary",
-    "Finite",
-    "Multiclass",
-    "Multilabel",
-    "Ordinal",
-    "Problem",
-    "Ranking",
-    "surrogate",
-]
+from rankwright.packages import shown_by
+
+if typing.TYPE_CHECKING:
+    from rankwright.problems.names import *  # noqa: F403
+else:
+    __getattr__, __dir__ = shown_by("rankwright.problems")

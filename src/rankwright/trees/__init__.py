@@ -1,6 +1,10 @@
 """Boosted trees: LightGBM grows them, our losses say where to."""
 
-from rankwright.trees.boosted_ranker import BoostedRanker
-from rankwright.trees.boosting import BoostingProgress
+import typing
 
-__all__ = ["BoostedRanker", "BoostingProgress"]
+from rankwright.packages import shown_by
+
+if typing.TYPE_CHECKING:
+    from rankwright.trees.names import *  # noqa: F403
+else:
+    __getattr__, __dir__ = shown_by("rankwright.trees")

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rankwright.data.groups import gather
-from rankwright.data.validation import Floats, Matrix, check_count, check_qid
+from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
-from rankwright.exceptions import DataError
 from rankwright.inputs import check_features
 from rankwright.threads import n_threads
 from rankwright.trees.forest import Forest, ForestScorer
+from rankwright.trees.rule import TreeRule, compiled_forest
 
 
 class ForestRanker(Ranker):
@@ -59,19 +57,8 @@ class ForestRanker(Ranker):
         qid : array-like of shape (n_docs,), optional
             Queries, each with its own ``top_k`` best; None is one query.
         """
-        scorer, matrix = self._scorer(), self._features(X)
-        threads = n_threads(self.n_jobs)
-        if top_k is None:
-            if qid is not None:
-                raise ValueError("qid is for top_k: scores do not depend on the query.")
-            return scorer.scores(matrix, n_trees, threads=threads)
-        check_count("top_k", top_k)
-        rows, groups = gather(check_qid(qid, matrix.shape[0]))
-        if rows is None:
-            return scorer.top(matrix, top_k, groups.indptr, n_trees, threads=threads)
-        scores = np.empty(len(rows))
-        scores[rows] = scorer.top(matrix[rows], top_k, groups.indptr, n_trees, threads=threads)
-        return scores
+        rule, matrix = TreeRule(self._scorer(), self.n_jobs), self._features(X)
+        return rule.scores(matrix, n_trees, top_k, qid)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield the scores by the first tree, by the first two, and so on."""
@@ -135,10 +122,7 @@ class ForestRanker(Ranker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
-        text = vars(self).get("model_text_")
-        n_trees = self._compile(text).n_trees
-        if vars(self).get("n_iter_") != n_trees:
-            raise DataError(f"n_iter_ must be {n_trees}, the number of trees.")
+        self._compiled = compiled_forest(vars(self))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are trees; a fit that was interrupted early leaves none."""

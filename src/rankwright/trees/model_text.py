@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwright import _kernels
 from rankwright.exceptions import DataError
 
 _END = "end of trees\n"
@@ -21,10 +22,10 @@ _HEAD = (
 _HEAD_KEYS = {line.partition("=")[0] for line in _HEAD.splitlines()}
 _HEAD_KEYS |= {"feature_names", "feature_infos", "tree_sizes"}
 # LightGBM reads whole numbers digit by digit: to it 20e-1 is 20, and 1e-400 is 1.
-_INTEGER = re.compile(r"(-?[0-9]{1,10}( -?[0-9]{1,10})*)?")
+_INTEGER = re.compile(r"(?:-?[0-9]{1,10}+(?: -?[0-9]{1,10}+)*+)?")
 _NUMBER = re.compile(r"[-+0-9.e ]*")
 # Where a missing value itself tells, all others go left: the threshold is infinite.
-_THRESHOLD = re.compile(r"((inf|[-+0-9.e]+)( (inf|[-+0-9.e]+))*)?")
+_THRESHOLD = re.compile(r"(?:(?:inf|[-+0-9.e]++)(?: (?:inf|[-+0-9.e]++))*+)?")
 _INFO = r"(none|\[[-+0-9.e]+:[-+0-9.e]+\]|-?[0-9]+(:-?[0-9]+)*)"  # the last: categories
 _INFOS = re.compile(f"{_INFO}( {_INFO})*")
 _INDICES = {"split_feature", "decision_type", "left_child", "right_child"}
@@ -164,19 +165,17 @@ def _check_shape(arrays: Fields, index: int, leaves: int, n_features: int) -> No
 
 
 def _parse_numbers(text: str, dtype: Any, name: str) -> NDArray[Any]:
+    whole = dtype is np.int64
     pattern = _THRESHOLD if name == "threshold" else _NUMBER
-    if dtype is np.int64:
-        pattern = _INTEGER
-    if not pattern.fullmatch(text):
+    if not (_INTEGER if whole else pattern).fullmatch(text):
         _fail(f"{name} must be numbers")
-    words = text.split()
     try:
-        values = np.array(words, dtype=dtype)
-    except (ValueError, OverflowError):
+        values = _kernels.read_numbers(text)
+    except ValueError:
         _fail(f"{name} must be numbers")
-    if np.count_nonzero(~np.isfinite(values)) != words.count("inf"):
+    if np.count_nonzero(np.isfinite(values)) != len(values) - text.count("inf"):
         _fail(f"{name} must be finite")
-    return values
+    return values.astype(dtype, copy=False)
 
 
 def _scalar(fields: dict[str, str], name: str, dtype: Any, index: int) -> float:

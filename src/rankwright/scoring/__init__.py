@@ -1,0 +1,5 @@
+"""Scores of fitted models, with NumPy and the kernels alone."""
+
+from rankwright.scoring.scorer import Scorer
+
+__all__ = ["Scorer"]
