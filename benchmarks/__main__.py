@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    contributions,
     linear,
     linear_scoring,
     loading,
@@ -29,6 +30,7 @@ STEPS = {
     "trees": trees.run,
     "predtron": predtron.run,
     "scoring": scoring.run,
+    "contributions": contributions.run,
     "sparse": sparse.run,
     "serving": serving.run,
     "table": table.run,

@@ -30,6 +30,7 @@ TASKS = (
     "trees-xendcg",
     "trees-lambdarank",
     *(f"scoring-{what}" for what in (100, 1000, 100_000, "float64", "threads")),
+    *(f"contributions-{size}-{threads}" for size in ("large", "small") for threads in (1, 2)),
     "online-slam-perceptron",
     "online-ranker",
     "online-prank",

@@ -12,6 +12,7 @@
 #include "decimal.hpp"
 #include "forest.hpp"
 #include "forest_codes.hpp"
+#include "forest_contributions.hpp"
 #include "forest_scores.hpp"
 #include "instruction_sets.hpp"
 #include "python.hpp"
@@ -75,6 +76,24 @@ std::unique_ptr<Scorer> new_scorer(std::size_t n_features, In<std::int64_t> node
 void require_fit(const Scorer& scorer, const Features& X, std::size_t n_trees) {
     require(X.n_features == scorer.forest.n_features, "X must have the forest's features");
     require(n_trees <= scorer.forest.n_trees, "there are not so many trees");
+}
+
+// The trees are those that the scorer was made of.
+Result<double> contributions(const Scorer& scorer, const Features& X, In<std::int64_t> node_begin,
+                             In<std::int64_t> leaf_begin, In<std::int32_t> left,
+                             In<std::int32_t> right, In<std::int64_t> node_count,
+                             In<std::int64_t> leaf_count, In<double> leaf_value, int threads) {
+    require_fit(scorer, X, 0);
+    const std::size_t n = scorer.forest.places.size(), n_trees = scorer.forest.n_trees;
+    require(node_begin.size() == n_trees + 1 && leaf_begin.size() == n_trees + 1 &&
+                left.size() == n && right.size() == n && node_count.size() == n &&
+                leaf_count.size() == n + n_trees && leaf_value.size() == n + n_trees,
+            "not the scorer's forest");
+    const CountedTrees trees{view(node_begin), view(leaf_begin), view(left),      view(right),
+                             view(node_count), view(leaf_count), view(leaf_value)};
+    return make_array<double>(X.n_rows * X.n_features, [&](double* out) {
+        ForestContributions(scorer.forest, trees).write(X, out, threads, scorer.set);
+    });
 }
 
 void bind_features(nb::module_& m) {
@@ -162,6 +181,10 @@ void bind_forest(nb::module_& m) {
                 });
             },
             "X"_a, "indptr"_a.noconvert(), "k"_a, "n_trees"_a, "threads"_a)
+        .def("contributions", &contributions, "X"_a, "node_begin"_a.noconvert(),
+             "leaf_begin"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
+             "node_count"_a.noconvert(), "leaf_count"_a.noconvert(), "leaf_value"_a.noconvert(),
+             "threads"_a)
         .def(
             "walkers",
             [](const Scorer& scorer, const Features& X) {

@@ -58,6 +58,12 @@ struct Column {
     bool zero_is_missing() const { return missing == kZeroLeft || missing == kZeroRight; }
 };
 
+// Left if the byte of the column is at most the bound.
+struct Place {
+    std::uint32_t column;
+    std::uint8_t bound;
+};
+
 struct Node {
     std::uint32_t offset;       // of the column in a block of codes
     std::uint32_t left, right;  // children in the piece; its n_nodes if outside
@@ -76,6 +82,7 @@ class Forest {
     const std::size_t n_features, n_trees;
     std::vector<Column> columns;          // by feature
     std::vector<std::size_t> columns_of;  // of feature j: [columns_of[j], columns_of[j + 1])
+    std::vector<Place> places;            // of each node of the trees, as they came
     std::vector<double> cuts64;
     std::vector<float> cuts32;
     std::vector<std::uint32_t> set_words;
@@ -90,10 +97,10 @@ class Forest {
     Forest(const TreeArrays& trees, std::size_t features)
         : n_features(features), n_trees(trees.node_begin.size() - 1) {
         set_words.assign(trees.set_words.begin(), trees.set_words.end());
-        const auto places = make_columns(trees);
+        make_columns(trees);
         piece_begin.push_back(0);
         for (std::size_t t = 0; t < n_trees; ++t) {
-            add_tree(trees, places, t);
+            add_tree(trees, t);
             piece_begin.push_back(pieces.size());
         }
         measure(trees);
@@ -133,13 +140,8 @@ class Forest {
     }
 
   private:
-    struct Place {
-        std::uint32_t column;
-        std::uint8_t bound;
-    };
-
-    // Makes the columns; returns that of every node, with its bound.
-    std::vector<Place> make_columns(const TreeArrays& trees) {
+    // Makes the columns, and finds that of every node, with its bound.
+    void make_columns(const TreeArrays& trees) {
         std::map<Key, std::vector<std::size_t>> nodes_of;
         std::map<std::vector<std::uint32_t>, std::int64_t> known_sets;  // equal sets are one column
         for (std::size_t i = 0; i < trees.feature.size(); ++i) {
@@ -153,7 +155,7 @@ class Forest {
             }
             nodes_of[{trees.feature[i], trees.missing[i], set}].push_back(i);
         }
-        std::vector<Place> places(trees.feature.size());
+        places.resize(trees.feature.size());
         for (auto& [key, of_key] : nodes_of) {
             const auto& [feature, missing, set] = key;
             if (missing == kInSet) {
@@ -167,7 +169,7 @@ class Forest {
                      .set_begin = static_cast<std::uint32_t>(trees.set_begin[set]),
                      .set_end = static_cast<std::uint32_t>(trees.set_begin[set + 1])});
             } else {
-                add_columns(trees, feature, static_cast<Missing>(missing), of_key, places);
+                add_columns(trees, feature, static_cast<Missing>(missing), of_key);
             }
         }
         columns_of.assign(n_features + 1, 0);
@@ -176,11 +178,10 @@ class Forest {
             column.of_zero = code(column, 0.0);
         }
         for (std::size_t j = 0; j < n_features; ++j) columns_of[j + 1] += columns_of[j];
-        return places;
     }
 
     void add_columns(const TreeArrays& trees, std::int32_t feature, Missing missing,
-                     std::vector<std::size_t>& of_key, std::vector<Place>& places) {
+                     std::vector<std::size_t>& of_key) {
         const auto before = [&](std::size_t a, std::size_t b) {
             return trees.cut64[a] < trees.cut64[b];
         };
@@ -220,7 +221,7 @@ class Forest {
         }
     }
 
-    void add_tree(const TreeArrays& trees, const std::vector<Place>& places, std::size_t t) {
+    void add_tree(const TreeArrays& trees, std::size_t t) {
         const std::size_t at = trees.node_begin[t];
         const std::size_t n = trees.node_begin[t + 1] - at;
         const std::uint32_t n_leaves = static_cast<std::uint32_t>(n) + 1;

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import scipy.sparse as sp
 
@@ -19,8 +20,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.scores import read_scores
 from rankwright.data.trec import document_names
 from rankwright.exceptions import DataError
-from rankwright.trees import model_text
-from rankwright.trees.engine import load_booster
+from rankwright.trees.forest import Forest, ForestScorer
 
 ABOUT, KEY = {"metric": "ndcg@10", "folds": 3}, "settings-version"
 _THREE = Dataset(np.eye(3), [0, 1, 2], [1, 1, 1])
@@ -93,15 +93,19 @@ def _trees(path: Path) -> None:
     text = path.read_bytes().decode("latin-1")
     n_features = text.partition("\nfeature_infos=")[2].partition("\n")[0].count(" ") + 1
     try:
-        n_trees = len(model_text.parse(text, n_features))
+        forest = Forest.from_text(text, n_features)
     except DataError as error:
         raise DataError(error.message, path=path) from None
-    booster = load_booster(text)
-    require(booster.num_trees() == n_trees, "LightGBM reads the trees that were checked")
-    X = np.zeros((2, n_features))
-    for contributions in (False, True):
-        booster.predict(X, pred_contrib=contributions, num_threads=1)
-    booster.feature_importance("gain")
+    if n_features > _WIDEST:
+        return
+    booster = lightgbm.Booster(model_str=text)
+    require(booster.num_trees() == forest.n_trees, "LightGBM reads the trees that were checked")
+    scorer, X = ForestScorer(forest), np.zeros((2, n_features))
+    same = np.array_equal(scorer.scores(X, threads=1), booster.predict(X, num_threads=1))
+    require(same, "scores are LightGBM's")
+    if forest.node_count.all():
+        scorer.contributions(X, threads=1)
+    forest.importance("gain")
 
 
 def _table(path: Path) -> None:

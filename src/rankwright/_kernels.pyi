@@ -578,6 +578,32 @@ class ForestScorer:
         n_trees: int,
         threads: int,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def contributions(
+        self,
+        X: Features,
+        node_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        left: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        right: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        node_count: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_count: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_value: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        threads: int,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def walkers(self, X: Features) -> Walkers: ...
 
 class Rule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,7 +15,6 @@ import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
 from rankwright.evaluation import explain, permutation_importance
 from rankwright.metrics import NDCG, DominationError, PairwiseError
-from rankwright.trees import engine
 
 DATA = make_mslr_like(n_queries=60, n_features=9, mean_docs=20, random_state=2)
 LINEAR = rw.LinearRanker("listnet", standardize=True).fit(DATA.X, DATA.y, DATA.qid)
@@ -72,8 +72,10 @@ def test_a_linear_model_is_explained_exactly() -> None:
 
 def test_contributions_of_trees_are_what_lightgbm_says() -> None:
     found = explain(TREES, QUERY)
-    expected = np.asarray(engine.load_booster(TREES.model_text_).predict(QUERY, pred_contrib=True))
+    booster = lightgbm.Booster(model_str=TREES.model_text_)
+    expected = np.asarray(booster.predict(QUERY, pred_contrib=True))
     np.testing.assert_allclose(found.contributions, expected[:, :-1])
+    np.testing.assert_allclose(found.start, expected[:, -1])
     np.testing.assert_allclose(found.start + found.contributions.sum(axis=1), found.scores)
 
 

@@ -173,19 +173,22 @@ def test_whatever_passes_the_check_does_not_crash(ranker: BoostedRanker, tmp_pat
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     script = f"""
 import json, sys
+import lightgbm
 import numpy as np
 from rankwright.exceptions import DataError
-from rankwright.trees import engine, model_text
+from rankwright.trees.forest import Forest, ForestScorer
 used = 0
 for text in json.load(open({str(tmp_path / "texts.json")!r})):
     try:
-        model_text.parse(text, 6)
+        forest = Forest.from_text(text, 6)
     except DataError:
         continue
-    booster = engine.load_booster(text)
+    booster = lightgbm.Booster(model_str=text)
     X = np.random.default_rng(0).normal(size=(20, 6)) * 100
     assert np.isfinite(booster.predict(X, num_threads=1)).all()
-    booster.predict(X, pred_contrib=True, num_threads=1)
+    if forest.node_count.all():
+        found, start = ForestScorer(forest).contributions(X, threads=1)
+        assert np.isfinite(found).all() and np.isfinite(start)
     used += 1
 print(used)
 """

@@ -99,13 +99,6 @@ def new_booster(
     return booster
 
 
-def load_booster(text: str) -> Booster:
-    """Return the booster of a text that was checked."""
-    with errors():
-        booster: Booster = _lightgbm().Booster(model_str=text)
-    return booster
-
-
 def as_lightgbm_takes_it(X: Matrix) -> Any:
     """Return the features; of the sparse forms it knows matrices only."""
     return sp.csr_matrix(X) if sp.issparse(X) else X

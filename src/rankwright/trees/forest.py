@@ -151,6 +151,15 @@ class Forest:
         """How many trees there are."""
         return len(self.node_begin) - 1
 
+    def mean(self) -> float:
+        """Return the mean score of the training documents, by the counts of the leaves."""
+        n_leaves = np.diff(self.leaf_begin)
+        split = n_leaves > 1  # other trees have one leaf, for all documents
+        of_tree = np.ones(self.n_trees)
+        of_tree[split] = self.node_count[self.node_begin[:-1][split]]
+        of_leaf = np.where(np.repeat(split, n_leaves), self.leaf_count, 1)
+        return float(np.sum(of_leaf / np.repeat(of_tree, n_leaves) * self.leaf_value))
+
     def importance(self, kind: str) -> Floats:
         """Return the gains of each feature's splits, or their number (``"split"``)."""
         useful = self.gain > 0
@@ -234,6 +243,29 @@ class ForestScorer:
         if indptr is None:
             indptr = np.array([0, X.shape[0]])
         return self._native.top(_features(X), indptr, k, self._first(n_trees), threads)
+
+    def contributions(self, X: NDArray[Any] | CSR, *, threads: int) -> tuple[Floats, float]:
+        """Return what each feature adds to each score, and the mean that they start from."""
+        forest = self.forest
+        empty = np.flatnonzero(forest.node_count == 0)
+        if len(empty) > 0:
+            tree = int(np.searchsorted(forest.node_begin, empty[0], side="right")) - 1
+            raise ValueError(
+                "contributions need trees with training documents at every split, but node "
+                f"{empty[0] - forest.node_begin[tree]} of tree {tree} has none."
+            )
+        values = self._native.contributions(
+            _features(X),
+            forest.node_begin,
+            forest.leaf_begin,
+            forest.left,
+            forest.right,
+            forest.node_count,
+            forest.leaf_count,
+            forest.leaf_value,
+            threads,
+        )
+        return values.reshape(X.shape), forest.mean()
 
     def _first(self, n_trees: int | None) -> int:
         if n_trees is None:

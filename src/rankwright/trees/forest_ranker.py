@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
 from rankwright.inputs import check_features
-from rankwright.trees import engine
+from rankwright.threads import n_threads
 from rankwright.trees.forest import Forest, ForestScorer
 from rankwright.trees.rule import TreeRule, compiled_forest
 
@@ -66,16 +65,22 @@ class ForestRanker(Ranker):
         return self._scorer().staged(self._features(X))
 
     def contributions(self, X: Any) -> tuple[Floats, float]:
-        """Return what each feature adds to each score (SHAP values), and what they start from.
+        r"""Return what each feature adds to each score (SHAP values), and what they start from.
 
         A row sums to its score minus the second value, the mean score of the training documents.
+        Who knows the features :math:`S` of a document alone follows it where a tree asks for one of
+        them, and elsewhere takes both ways, weighted by the training documents that took them; with
+        :math:`v(S)` the score so expected, and :math:`n` features,
+
+        .. math::
+            c_j = \sum_{S \not\ni j} \frac{|S|!\,(n - 1 - |S|)!}{n!}
+            \bigl(v(S \cup \{j\}) - v(S)\bigr).
+
+        They are LightGBM's ``pred_contrib`` up to rounding, the same bits whatever the number of
+        threads and the documents that are explained with a document.
         """
-        matrix = engine.as_lightgbm_takes_it(self._features(X))
-        booster: Any = engine.load_booster(self.model_text_)
-        values = booster.predict(matrix, pred_contrib=True, num_threads=engine.threads(self.n_jobs))
-        if sp.issparse(values):
-            values = values.toarray()
-        return values[:, :-1], float(values[0, -1])
+        matrix = self._features(X)
+        return self._scorer().contributions(matrix, threads=n_threads(self.n_jobs))
 
     def importance(self, kind: str = "gain") -> Floats:
         """Return the importance of each feature.
