@@ -12,7 +12,7 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import finite_scores
 from rankwright.inputs import check_features, check_rows
 from rankwright.online.base import Given, LearnerOfClasses
-from rankwright.online.kernel_form import KernelForm
+from rankwright.online.kernel_bounds import KernelBounds
 from rankwright.online.means import Names, Variant, WeightForm
 from rankwright.online.ordered_labels import OrderedLabels
 
@@ -27,7 +27,7 @@ class OrdinalData:
     order: None = None  # and rows stay where they are
 
 
-class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
+class OrdinalLearner(OrderedLabels, KernelBounds, WeightForm, LearnerOfClasses):
     """Base of the learners that predict one of a set of ordered labels.
 
     A round is a document, its loss the distance of the predicted from the true label, counted in
