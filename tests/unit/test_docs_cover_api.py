@@ -163,14 +163,17 @@ def _split(block: str) -> tuple[list[str], list[str]]:
 
 
 def _run_shell(commands: list[str], folder: str, programs: Path) -> list[str]:
-    """Run commands in one shell, with programs of its own; return what each prints."""
+    """Run commands in one shell, with programs of its own; return what each prints.
+
+    Commands share nothing with other processes, whose imports take seconds: results are the same.
+    """
     script = "".join(f"{c}\nstatus=$?; printf '\\0'; (exit $status)\n" for c in commands)
     here = [str(programs), str(Path(sys.executable).parent)]
     path = os.pathsep.join([*here, os.environ.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "RANKWRIGHT_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
