@@ -10,6 +10,8 @@ N ?= 1000000
 # LightGBM's and XGBoost's OpenMP threads would spin while they wait.
 export OMP_WAIT_POLICY := passive
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Each tester would compile all tests again, every time.
+export PYTHONDONTWRITEBYTECODE :=
 
 # One process more than cores: many tests wait for processes of their own.
 TESTERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))

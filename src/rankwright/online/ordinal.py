@@ -11,7 +11,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
 from rankwright.inputs import check_rows, scored
 from rankwright.online.base import Given, LearnerOfClasses
-from rankwright.online.kernel_form import KernelForm
+from rankwright.online.kernel_bounds import KernelBounds
 from rankwright.online.means import Names, Variant, WeightForm
 from rankwright.online.ordered_labels import OrderedLabels
 
@@ -26,7 +26,7 @@ class OrdinalData:
     order: None = None  # and rows stay where they are
 
 
-class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
+class OrdinalLearner(OrderedLabels, KernelBounds, WeightForm, LearnerOfClasses):
     """Base of the learners that predict one of a set of ordered labels.
 
     A round is a document, its loss the distance of the predicted from the true label, counted in
