@@ -172,9 +172,9 @@ void bind_letor(nb::module_& m) {
         "Fill the buffer from a file; return how many bytes there are, fewer only at its end.");
 #endif
     nb::class_<LetorOptions>(m, "LetorOptions")
-        .def(nb::init<std::int64_t, std::int64_t, bool, bool, bool, std::int64_t>(),
+        .def(nb::init<std::int64_t, std::int64_t, bool, bool, bool, std::int64_t, bool>(),
              "first_index"_a, "n_features"_a, "fixed_width"_a, "allow_nan"_a, "doc_ids"_a,
-             "longest_id"_a);
+             "longest_id"_a, "portable"_a = false);
     nb::class_<LetorText> text(m, "LetorText", "LETOR text after the first pass.");
     text.def(
             "__init__",

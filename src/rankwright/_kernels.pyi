@@ -26,6 +26,7 @@ class LetorOptions:
         allow_nan: bool,
         doc_ids: bool,
         longest_id: int,
+        portable: bool = False,
     ) -> None: ...
 
 class LetorText:

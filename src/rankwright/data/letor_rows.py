@@ -263,6 +263,7 @@ class _Sparse:
 
 
 def _options(how: LetorFormat, survey: Survey, width: int) -> _kernels.LetorOptions:
+    first = survey.first_index(how)
     return _kernels.LetorOptions(
-        survey.first_index(how), width, survey.final, how.allow_nan, how.doc_ids, LONGEST_ID
+        first, width, survey.final, how.allow_nan, how.doc_ids, LONGEST_ID, how.portable
     )
