@@ -118,6 +118,10 @@ def take_columns(X: Matrix, columns: NDArray[np.int64] | None) -> Matrix:
     if columns is None:
         return X
     n, width = X.shape
+    if sp.issparse(X) and width <= len(columns):
+        behind = np.full(len(columns) - width, -1)
+        if np.array_equal(columns, np.append(np.arange(width), behind)):
+            return sp.csr_array((X.data, X.indices, X.indptr), shape=(n, len(columns)))
     if sp.issparse(X):
         wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, width + 1))
         return as_csr(wide[:, np.where(columns < 0, width, columns)])
