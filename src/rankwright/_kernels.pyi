@@ -7,6 +7,12 @@ from typing import Annotated, overload
 import numpy
 from numpy.typing import NDArray
 
+def format_lines(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", writable=False)],
+    n_threads: int,
+) -> bytes:
+    """Numbers as Python writes them, one in a line."""
+
 def read_at(
     fd: int,
     offset: int,

@@ -98,8 +98,9 @@ def _predict_parts(
         try:
             for part in parts:
                 refuse_infinite(part, data, scores.n_rows)
-                scores.add(ranker.predict(_aligned(ranker, part, data, model).X), part)
-            _aligned(ranker, part, data, model, tell=True)
+                scores.add(_scored(ranker, part, data, model), part)
+            scores.finish()
+            _scored(ranker, part, data, model, tell=True)
         except CannotStream as reason:
             if out != STANDARD or not scores.wrote:
                 raise
@@ -110,18 +111,17 @@ def _predict_parts(
             ) from None
 
 
-def _aligned(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False) -> Any:
-    """Return a part with the features of the model; what there is to tell is told once."""
+def _scored(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False) -> Any:
+    """Return the scores of a part; what there is to tell of its features is told once."""
     from rankwright.data.lines import CannotStream
-    from rankwright.exceptions import DataError
 
     with warnings.catch_warnings():
         if not tell:
             warnings.simplefilter("ignore")
         try:
-            return ranker.align(part, path=data, name=model)
-        except DataError as error:  # or all is well with the features that come later
-            raise CannotStream("its first lines lack features") from error
+            return ranker.predict(ranker.align(part, path=data, name=model).X)
+        except ValueError as error:  # which names rows of the part, or features that come later
+            raise CannotStream("a part of it cannot be scored") from error
 
 
 def _require_another_way(reason: Exception, data: str) -> None:
@@ -131,7 +131,7 @@ def _require_another_way(reason: Exception, data: str) -> None:
 
     if can_be_read_again(data):
         return
-    if isinstance(reason.__cause__, DataError):
+    if reason.__cause__ is not None:
         raise reason.__cause__
     raise DataError(
         f"cannot be scored while it is read, since {reason}. Write it to a file first.",

@@ -48,7 +48,10 @@ def stream_blocks(path: PathLike, how: LetorFormat, block_bytes: int) -> Iterato
                 how = replace(asked, dense=guess.is_dense(asked), zero_based=zero_based)
             part = _parsed(text, how, guess, rule, blocks.n_lines)
             blocks.n_lines += text.n_lines
-            total.n_rows, total.n_entries = total.n_rows + text.n_rows, total.n_entries + text.n_entries
+            total.n_rows, total.n_entries = (
+                total.n_rows + text.n_rows,
+                total.n_entries + text.n_entries,
+            )
             total.min_index = part.first_index
             total.max_index = max(total.max_index, part.X.shape[1] - 1 + part.first_index)
             if text.n_rows:

@@ -167,15 +167,13 @@ def write_scores(
 
 @contextlib.contextmanager
 def open_scores(path: PathLike, kind: str, top: int | None = None) -> Iterator[ScoreParts]:
-    """Open a file for the scores of rows that come in parts; it appears when it is complete.
+    """Open a file for the scores of rows that come in parts, to be finished by the caller.
 
     The bytes are those of :func:`write_scores`, however the rows are cut, even within queries.
     ``kind`` is what :func:`check_scores_format` returns.
     """
     with write_atomically(path) as out:
-        parts = ScoreParts(_Writer(kind, out, display_name(path), top), in_queries=kind != LETOR)
-        yield parts
-        parts.finish()
+        yield ScoreParts(_Writer(kind, out, display_name(path), top), in_queries=kind != LETOR)
 
 
 class ScoreParts:

@@ -23,7 +23,7 @@ from rankwright.data.lines import CannotStream
 from rankwright.exceptions import DataError
 from rankwright.extras import load_extra
 
-PART_CELLS = 1 << 22  # of a Parquet file, to be read at a time
+PART_CELLS = 1 << 20  # of a Parquet file, to be read at a time
 HEAD_BYTES = 1 << 16  # of a CSV file, to see how it is written
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
