@@ -38,36 +38,43 @@ peak of anonymous pages during the call minus those before it (imports done)."""
 def run(quick: bool = False) -> None:
     """Benchmark."""
     path = _files(QUICK_N_QUERIES if quick else N_QUERIES)
-    run_task(
-        Task(
-            name="loading",
-            title="Loading a LETOR file",
+    for name, title, contenders in (
+        ("loading", "Loading a LETOR file", [*_pair(path, THREADS), *_others(path)]),
+        ("loading-one-thread", "Loading a LETOR file, one thread", _pair(path, 1)),
+    ):
+        task = Task(
+            name=name,
+            title=title,
             method=METHOD,
             amount=path.stat().st_size / 1e6,
             unit="MB",
             agree=["rows", "queries"],
             watch_memory=True,
-            contenders=_contenders(path),
-        ),
-        quick,
-    )
+            contenders=contenders,
+        )
+        run_task(task, quick)
 
 
-def _contenders(path: Path) -> list[Contender]:
+def _pair(path: Path, n_threads: int) -> list[Contender]:
     return [
         Contender(
             "rankwright",
-            partial(_rankwright, path),
+            partial(_rankwright, path, n_threads),
             "rankwright",
             "rankwright.read: dense float32, labels, query ids, every field checked.",
         ),
         Contender(
             "XGBoost",
-            partial(_xgboost, path),
+            partial(_xgboost, path, n_threads),
             "xgboost-cpu",
             'DMatrix("file?format=libsvm"): sparse rows of float32 with groups.',
-            bars={"total": 5.0},
+            bars={"total": 6.0},
         ),
+    ]
+
+
+def _others(path: Path) -> list[Contender]:
+    return [
         Contender(
             "LightGBM",
             partial(_lightgbm, _without_qid(path)),
@@ -113,7 +120,7 @@ def _measured(
     return run
 
 
-def _rankwright(path: Path) -> Callable[[], Run]:
+def _rankwright(path: Path, n_threads: int) -> Callable[[], Run]:
     from rankwright import read
 
     def facts(data: Any) -> dict[str, float]:
@@ -121,14 +128,14 @@ def _rankwright(path: Path) -> Callable[[], Run]:
         counts = _counts(data.n_docs, data.n_queries)
         return {**counts, "array_bytes": sum(array.nbytes for array in arrays)}
 
-    return _measured(partial(read, path, n_jobs=THREADS), facts)
+    return _measured(partial(read, path, n_jobs=n_threads), facts)
 
 
-def _xgboost(path: Path) -> Callable[[], Run]:
+def _xgboost(path: Path, n_threads: int) -> Callable[[], Run]:
     load = import_module("xgboost").DMatrix
     warnings.filterwarnings("ignore", message=r"(?s).*Text file input has been deprecated")
     return _measured(
-        partial(load, f"{path}?format=libsvm", nthread=THREADS),
+        partial(load, f"{path}?format=libsvm", nthread=n_threads),
         lambda data: _counts(data.num_row(), len(data.get_group())),
     )
 

@@ -8,6 +8,12 @@ from typing import Annotated, overload
 import numpy
 from numpy.typing import NDArray
 
+def format_lines(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", writable=False)],
+    n_threads: int,
+) -> bytes:
+    """Numbers as Python writes them, one in a line."""
+
 def read_at(
     fd: int,
     offset: int,
@@ -27,6 +33,7 @@ class LetorOptions:
         allow_nan: bool,
         doc_ids: bool,
         longest_id: int,
+        portable: bool = False,
     ) -> None: ...
 
 class LetorText:
