@@ -78,7 +78,7 @@ class KernelForm(KernelParameters, Settings, Standardized):
     @property
     def _votes(self) -> bool:
         """Whether the weights of all rounds vote."""
-        return self.VOTES and self.variant_ == "voted"
+        return self.VOTES and vars(self).get("variant_") == "voted"
 
     @property
     def _keeps_support(self) -> bool:

@@ -42,7 +42,8 @@ class OrdinalLearner(OrderedLabels, KernelBounds, WeightForm, LearnerOfClasses):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels."""
-        labels: NDArray[Any] = self.classes_[self._predict_ranks(X)]
+        ranks = self._predict_ranks(X)  # first: it looks whether this is fitted
+        labels: NDArray[Any] = self.classes_[ranks]
         return labels
 
     def decision_function(self, X: Any) -> Floats:
