@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, online, predtron, sparse, table, trees
+from benchmarks import (
+    linear,
+    loading,
+    metrics,
+    noise,
+    online,
+    predicting,
+    predtron,
+    sparse,
+    table,
+    trees,
+)
 
 STEPS = {
     "loading": loading.run,
+    "predicting": predicting.run,
     "metrics": metrics.run,
     "linear": linear.run,
     "online": online.run,
