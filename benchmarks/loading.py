@@ -37,7 +37,7 @@ peak of anonymous pages during the call minus those before it (imports done)."""
 
 def run(quick: bool = False) -> None:
     """Benchmark."""
-    path = _files(QUICK_N_QUERIES if quick else N_QUERIES)
+    path = letor_files(QUICK_N_QUERIES if quick else N_QUERIES)
     for name, title, contenders in (
         ("loading", "Loading a LETOR file", [*_pair(path, THREADS), *_others(path)]),
         ("loading-one-thread", "Loading a LETOR file, one thread", _pair(path, 1)),
@@ -107,7 +107,7 @@ def _others(path: Path) -> list[Contender]:
     ]
 
 
-def _measured(
+def measured(
     load: Callable[[], Any], facts: Callable[[Any], dict[str, float]]
 ) -> Callable[[], Run]:
     kept: list[Any] = []  # so that the memory of the result is still there when it is measured
@@ -128,13 +128,13 @@ def _rankwright(path: Path, n_threads: int) -> Callable[[], Run]:
         counts = _counts(data.n_docs, data.n_queries)
         return {**counts, "array_bytes": sum(array.nbytes for array in arrays)}
 
-    return _measured(partial(read, path, n_jobs=n_threads), facts)
+    return measured(partial(read, path, n_jobs=n_threads), facts)
 
 
 def _xgboost(path: Path, n_threads: int) -> Callable[[], Run]:
     load = import_module("xgboost").DMatrix
     warnings.filterwarnings("ignore", message=r"(?s).*Text file input has been deprecated")
-    return _measured(
+    return measured(
         partial(load, f"{path}?format=libsvm", nthread=n_threads),
         lambda data: _counts(data.num_row(), len(data.get_group())),
     )
@@ -143,7 +143,7 @@ def _xgboost(path: Path, n_threads: int) -> Callable[[], Run]:
 def _lightgbm(path: Path) -> Callable[[], Run]:
     load = import_module("lightgbm").Dataset
     params = {"num_threads": THREADS, "verbosity": -1}
-    return _measured(
+    return measured(
         lambda: load(str(path), params=params).construct(),
         lambda data: _counts(data.num_data(), len(data.get_group())),
     )
@@ -151,7 +151,7 @@ def _lightgbm(path: Path) -> Callable[[], Run]:
 
 def _catboost(path: Path) -> Callable[[], Run]:
     load = import_module("catboost").Pool
-    return _measured(
+    return measured(
         partial(load, f"libsvm://{path}", thread_count=THREADS),
         lambda data: {"rows": data.num_row()},  # its query ids come as a large list of texts
     )
@@ -159,7 +159,7 @@ def _catboost(path: Path) -> Callable[[], Run]:
 
 def _sklearn(path: Path) -> Callable[[], Run]:
     load = import_module("sklearn.datasets").load_svmlight_file
-    return _measured(
+    return measured(
         partial(load, str(path), query_id=True),
         lambda data: {"rows_of_prefix": data[0].shape[0]},
     )
@@ -179,7 +179,7 @@ def _cat(path: Path) -> Callable[[], Run]:
     return run
 
 
-def _files(n_queries: int) -> Path:
+def letor_files(n_queries: int) -> Path:
     """Return the file, generated unless it is there; beside it the forms that some peers need."""
     path = DATA / f"mslr-like-{n_queries}.txt"
     DATA.mkdir(exist_ok=True)
@@ -254,7 +254,7 @@ print(seconds, processor, peak() - before, data.n_docs, data.n_features)
 
 def compare_versions(python: str, n_rounds: int) -> None:
     """Read in turns with both interpreters; print medians and the ratios of the rounds."""
-    for path in (_files(N_QUERIES), _sparse_file()):
+    for path in (letor_files(N_QUERIES), _sparse_file()):
         turns: dict[str, list[list[float]]] = {sys.executable: [], python: []}
         for _ in range(n_rounds + 1):
             for interpreter, rows in turns.items():
