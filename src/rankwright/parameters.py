@@ -154,8 +154,9 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule] = RULES) -> None:
     ValueError: max_iter must be a positive integer or None, but is 'abc'.
     """
     rules = {**rules, **getattr(estimator, "RULES", {})}  # a class may allow more
-    # get_params would read the signature once more, which is most of the time of a small piece.
-    for name, parameter in sorted(inspect.signature(type(estimator)).parameters.items()):
+    # get_params would read the signature once more, which costs where pieces are small.
+    parameters = inspect.signature(type(estimator).__init__).parameters
+    for name, parameter in sorted(parameters.items()):
         if name == "n_jobs":
             n_threads(estimator.n_jobs)
         elif name in rules:
