@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import linear, loading, metrics, noise, online, predtron, sparse, table, trees
+from benchmarks import (
+    linear,
+    loading,
+    metrics,
+    noise,
+    online,
+    predtron,
+    sparse,
+    sparse_races,
+    table,
+    trees,
+)
 
 STEPS = {
     "loading": loading.run,
     "metrics": metrics.run,
     "linear": linear.run,
+    "races": sparse_races.run,
     "online": online.run,
     "noise": noise.run,
     "trees": trees.run,
