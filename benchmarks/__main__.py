@@ -17,6 +17,7 @@ from benchmarks import (
     scoring,
     serving,
     sparse,
+    sparse_races,
     table,
     trees,
 )
@@ -27,6 +28,7 @@ STEPS = {
     "metrics": metrics.run,
     "linear": linear.run,
     "linear-scoring": linear_scoring.run,
+    "races": sparse_races.run,
     "online": online.run,
     "noise": noise.run,
     "trees": trees.run,

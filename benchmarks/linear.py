@@ -9,8 +9,6 @@ solver, started there, finds nothing better.
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +52,6 @@ def run(quick: bool = False) -> None:
             run_task(_race(problem), quick)
     finally:
         harness.ROUNDS = before
-    count_sweeps(quick)
 
 
 # --- SLAM --------------------------------------------------------------------------------------
@@ -196,39 +193,6 @@ def correlated(n_queries: int) -> Any:
     return Dataset.from_checked(X, np.searchsorted(cuts, utility).astype(np.float64), qid)
 
 
-N_TOPICS, DOCS_OF_TOPIC, N_WORDS, WORDS_OF_DOC = 100, 1000, 200_000, 75
-RELEVANT_SHARE, N_TELLING = 0.03, 5000
-
-
-def topics(n_topics: int) -> Any:
-    """Return documents of words: one query a topic, 3 % of its documents relevant.
-
-    Each of a topic's 1,000 documents has 75 of 200,000 words, drawn by Zipf's law, with log-normal
-    weights and length 1. Words tell of relevance by weights that are normal for 5,000 of the words
-    and 0 for the others; the documents of a topic that score highest, noise included, are relevant.
-    """
-    from rankwright.data import Dataset
-
-    rng = np.random.default_rng(0)
-    n = n_topics * DOCS_OF_TOPIC
-    frequency = 1 / np.arange(1, N_WORDS + 1)
-    words = rng.choice(N_WORDS, (n, WORDS_OF_DOC), p=frequency / frequency.sum())
-    values = rng.lognormal(0, 0.5, words.shape)
-    indptr = np.arange(n + 1) * WORDS_OF_DOC
-    X = sp.csr_array((values.ravel(), words.ravel(), indptr), shape=(n, N_WORDS))
-    X.sum_duplicates()
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    X = sp.csr_array(sp.diags_array(1 / lengths) @ X).astype(np.float32)
-    telling = np.zeros(N_WORDS)
-    rarer = np.sqrt(frequency)
-    chosen = rng.choice(N_WORDS, N_TELLING, replace=False, p=rarer / rarer.sum())
-    telling[chosen] = rng.normal(size=N_TELLING)
-    truth = X @ telling
-    truth = (truth + 0.5 * truth.std() * rng.normal(size=n)).reshape(n_topics, DOCS_OF_TOPIC)
-    y = (truth >= np.quantile(truth, 1 - RELEVANT_SHARE, axis=1)[:, None]).astype(np.float64)
-    return Dataset.from_checked(X, y.ravel(), np.repeat(np.arange(n_topics), DOCS_OF_TOPIC))
-
-
 # --- races -------------------------------------------------------------------------------------
 
 
@@ -244,10 +208,9 @@ class Problem:
     penalty: Literal["l1", "l2"]
     alpha: float  # with l1, relative to where no feature is left
     goal: float
-    peer: Literal["L-BFGS-B", "FISTA"]
     bar: float | None
 
-    def objective(self) -> Any:
+    def objective(self, threads: int = harness.THREADS) -> Any:
         """Return the objective on standardised features; sparse ones are taken as they are."""
         from rankwright.losses import XENDCG, Domination, ListNet, Loss
         from rankwright.penalties import ElasticNet
@@ -263,9 +226,8 @@ class Problem:
             "xendcg": XENDCG(gamma=0.5),
             "domination": Domination(),
         }
-        loss, threads = losses[self.loss], harness.THREADS
         share = Share(X, data.y, data.groups, threads)
-        objective = Objective([share], loss, ElasticNet())
+        objective = Objective([share], losses[self.loss], ElasticNet())
         alpha = self.alpha
         if self.penalty == "l1":
             alpha *= objective.violation_at_zero()
@@ -286,7 +248,6 @@ def problems(quick: bool) -> list[Problem]:
             penalty="l2",
             alpha=alpha,
             goal=1e-6,
-            peer="L-BFGS-B",
             bar=3.0,
         )
         for loss, name in names.items()
@@ -301,48 +262,18 @@ def problems(quick: bool) -> list[Problem]:
         penalty="l2",
         alpha=1e-4,
         goal=1e-6,
-        peer="L-BFGS-B",
         bar=None,
     )
-    return [*dense, easy, *sparse_problems(quick)]
-
-
-def sparse_problems(quick: bool) -> list[Problem]:
-    """Return the races on documents of words."""
-    n_topics = 5 if quick else N_TOPICS
-    ridge = Problem(
-        name="sparse-l2",
-        title="Domination, sparse, l2",
-        make=topics,
-        n_queries=n_topics,
-        loss="domination",
-        penalty="l2",
-        alpha=1e-2,
-        goal=1e-4,
-        peer="L-BFGS-B",
-        bar=2.0,
-    )
-    lasso = Problem(
-        name="sparse-l1",
-        title="Domination, sparse, l1",
-        make=topics,
-        n_queries=n_topics,
-        loss="domination",
-        penalty="l1",
-        alpha=0.05,
-        goal=1e-4,
-        peer="FISTA",
-        bar=5.0,
-    )
-    return [ridge, lasso]
+    return [*dense, easy]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """The objective to reach, and how long it took us once."""
+    """The objective to reach, how long it took us once, and how well its minimum is known."""
 
     objective: float
     seconds: float
+    certified: float  # relative to what there is to gain
 
 
 @cache
@@ -355,22 +286,25 @@ def find_goal(problem: Problem) -> Goal:
     start = time.perf_counter()
     found = minimize(
         objective,
-        tol=1e-8,
+        tol=1e-10,
         max_iter=2000,
         callback=lambda p: history.append((time.perf_counter() - start, p.objective)),
     )
-    at_zero, best = found.objective[0], found.objective[-1]
-    uncertain = found.gap
+    at_zero, best, uncertain = found.objective[0], found.objective[-1], found.gap
     if problem.penalty == "l1":
-        again = minimize(objective, found.coef, solver="lbfgs", tol=1e-10, max_iter=100)
+        again = minimize(
+            objective, found.coef, solver="coordinate_descent", tol=1e-10, max_iter=100
+        )
         uncertain = best - min(again.objective)
+        best = min(again.objective)
     if not uncertain <= 0.1 * problem.goal * (at_zero - best):
         raise RuntimeError(f"{problem.name}: the minimum is known to {uncertain:g} only")
     goal = best + problem.goal * (at_zero - best)
-    return Goal(goal, next(seconds for seconds, value in history if value <= goal))
+    seconds = next(seconds for seconds, value in history if value <= goal)
+    return Goal(goal, seconds, found.gap / (at_zero - best))
 
 
-class _Stopped(Exception):  # noqa: N818
+class Stopped(Exception):  # noqa: N818
     """Raised to stop a minimiser."""
 
 
@@ -380,7 +314,7 @@ class Watch:
     def __init__(self, goal: float, limit_s: float = np.inf) -> None:
         self.goal, self.limit_s = goal, limit_s
         self.n, self.value = 0, np.inf
-        self.start = time.perf_counter()
+        self.start, self.start_cpu = time.perf_counter(), time.process_time()
         self.seconds = 0.0
 
     def see(self, value: float) -> None:
@@ -389,23 +323,19 @@ class Watch:
         self.value = min(self.value, value)
         self.seconds = time.perf_counter() - self.start
         if self.value <= self.goal or self.seconds > self.limit_s:
-            raise _Stopped
+            raise Stopped
 
     def run(self, minimiser: Callable[[], Any]) -> Run:
         """Run until stopped, or until it gives up by itself."""
-        with contextlib.suppress(_Stopped):
+        with contextlib.suppress(Stopped):
             minimiser()
-        reached = float(self.value <= self.goal)
-        return Run({"total": self.seconds}, {"iterates": float(self.n), "reached": reached})
+        cpu_s = time.process_time() - self.start_cpu
+        facts = {"iterates": self.n, "reached": self.value <= self.goal, "cpu_s": cpu_s}
+        return Run({"total": self.seconds}, {name: float(fact) for name, fact in facts.items()})
 
 
 def _race(problem: Problem) -> Task:
     goal = find_goal(problem)
-    peers = {
-        "L-BFGS-B": (_lbfgs, "scipy.optimize.minimize, m = 10, every evaluation counts."),
-        "FISTA": (_fista, "Accelerated proximal gradient, backtracking, restarts."),
-    }
-    make, note = peers[problem.peer]
     return Task(
         name=problem.name,
         title=problem.title,
@@ -413,27 +343,32 @@ def _race(problem: Problem) -> Task:
         amount=1.0,
         unit="fits",
         contenders=[
-            Contender("rankwright", partial(_ours, problem, goal), "rankwright", "minimize(...)."),
+            Contender("rankwright", partial(ours, problem, goal), "rankwright", "minimize(...)."),
             Contender(
-                problem.peer,
-                partial(make, problem, goal),
-                "scipy" if problem.peer == "L-BFGS-B" else "numpy",
-                note,
+                "L-BFGS-B",
+                partial(_lbfgs, problem, goal),
+                "scipy",
+                "scipy.optimize.minimize, m = 10, every evaluation counts.",
                 bars={"total": problem.bar},
             ),
         ],
     )
 
 
-def _ours(problem: Problem, goal: Goal) -> Callable[[], Run]:
+def ours(
+    problem: Problem, goal: Goal, threads: int = harness.THREADS, solver: Any = "auto"
+) -> Callable[[], Run]:
+    """Make what runs one of our solvers until the goal."""
     from rankwright.solvers import minimize
 
-    objective = problem.objective()
+    objective = problem.objective(threads)
 
     def run() -> Run:
         watch = Watch(goal.objective)
         found = watch.run(
-            lambda: minimize(objective, tol=1e-14, callback=lambda p: watch.see(p.objective))
+            lambda: minimize(
+                objective, solver=solver, tol=1e-14, callback=lambda p: watch.see(p.objective)
+            )
         )
         if not found.facts["reached"]:
             raise RuntimeError(f"ended at {watch.value!r}, before the goal {goal.objective!r}")
@@ -456,12 +391,12 @@ def _lbfgs(problem: Problem, goal: Goal) -> Callable[[], Run]:
             watch.see(value)
             return value, gradient
 
-        return watch.run(lambda: _restarted(evaluate, np.zeros(objective.n_features)))
+        return watch.run(lambda: restarted(evaluate, np.zeros(objective.n_features)))
 
     return run
 
 
-def _restarted(evaluate: Callable[[Any], tuple[float, Any]], w: Any) -> None:
+def restarted(evaluate: Callable[[Any], tuple[float, Any]], w: Any) -> None:
     """Run L-BFGS-B; begin again when rounding ends its line search, as long as that helps."""
     options = {"maxiter": 10**6, "maxfun": 10**6, "ftol": 0.0, "gtol": 0.0}
     best = np.inf
@@ -470,84 +405,3 @@ def _restarted(evaluate: Callable[[Any], tuple[float, Any]], w: Any) -> None:
         if not found.fun < best:
             return
         best, w = found.fun, found.x
-
-
-def _fista(problem: Problem, goal: Goal) -> Callable[[], Run]:
-    objective = problem.objective()
-
-    def run() -> Run:
-        watch = Watch(goal.objective, LIMIT * goal.seconds)
-        return watch.run(lambda: fista(objective, watch))
-
-    return run
-
-
-def fista(objective: Any, watch: Watch) -> None:
-    """Accelerated proximal gradient with backtracking, restarted when the objective rises."""
-    penalty = objective.penalty
-    w = point = np.zeros(objective.n_features)
-    step, momentum, last = 1.0, 1.0, np.inf
-    while True:
-        loss, slope = objective.loss_and_slope(objective.scores(point))
-        gradient = objective.gradient(slope)
-        step *= 1.5
-        while True:
-            moved = penalty.prox(point - step * gradient, step)
-            d = moved - point
-            at, _ = objective.loss_and_slope(objective.scores(moved))
-            if at <= loss + float(gradient @ d) + float(d @ d) / (2 * step) + 1e-12 * abs(loss):
-                break
-            step /= 2
-        value = at + penalty.value(moved)
-        if value > last:
-            momentum = 1.0
-        following = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
-        point = moved + (momentum - 1) / following * (moved - w)
-        w, momentum, last = moved, following, value
-        watch.see(value)
-
-
-# --- sweeps ------------------------------------------------------------------------------------
-
-
-def count_sweeps(quick: bool) -> None:
-    """Count the sweeps that coordinate descent needs with our step and with the thesis'."""
-    from rankwright.solvers import coordinate_descent
-
-    problem = sparse_problems(quick)[0]
-    goal, objective = find_goal(problem), problem.objective()
-
-    def sweeps(step: Literal["newton", "thesis"], most: int) -> tuple[int, bool, float]:
-        watch = Watch(goal.objective)
-        try:
-            coordinate_descent(
-                objective,
-                np.zeros(objective.n_features),
-                step=step,
-                tol=0.0,
-                max_iter=most,
-                callback=lambda p: watch.see(p.objective),
-            )
-        except _Stopped:
-            return watch.n, True, watch.seconds
-        return watch.n, False, watch.seconds
-
-    newton, _, newton_s = sweeps("newton", 1000)
-    thesis, reached, thesis_s = sweeps("thesis", 20 * newton)
-    record = {
-        "name": "sparse-sweeps",
-        "title": "Sweeps of coordinate descent, Domination, sparse, l2",
-        "method": f"Sweeps until (F - F*) / (F(0) - F*) is below {problem.goal:g}; the thesis' "
-        "step is stopped at twenty times ours.",
-        "quick": quick,
-        "newton": {"sweeps": newton, "seconds": newton_s},
-        "thesis": {"sweeps": thesis, "reached": reached, "seconds": thesis_s},
-        "bar": "at most a twentieth",
-        "met": thesis >= 20 * newton,
-        "load_average": list(os.getloadavg()),
-    }
-    folder = harness.QUICK_RESULTS if quick else harness.RESULTS
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "sparse-sweeps.json").write_text(json.dumps(record, indent=1) + "\n")
-    more = "" if reached else " (stopped)"
-    print(f"{record['title']}: newton {newton}, thesis {thesis}{more}", flush=True)

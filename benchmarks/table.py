@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import noise
+from benchmarks import noise, sparse_races
 from benchmarks.harness import FOLDER, QUICK_RESULTS, QUIET_CORES, RESULTS
 from benchmarks.loading import MEMORY_BAR
 
@@ -26,8 +26,7 @@ TASKS = (
         for alpha in (0.01, 0.0001)
     ),
     "dense-independent",
-    "sparse-l2",
-    "sparse-l1",
+    *(problem.name for problem in sparse_races.problems(quick=False)),
     "trees-xendcg",
     "trees-lambdarank",
     *(f"scoring-{what}" for what in (100, 1000, 100_000, "float64", "threads")),

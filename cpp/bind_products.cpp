@@ -1,6 +1,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -117,14 +118,36 @@ void bind_products(nb::module_& m) {
                                       [&](double* out) { multiply(X, w.data(), 1, out, threads); });
         },
         "X"_a, "w"_a.noconvert(), "threads"_a);
+    // Sums over rows: so many for each feature, or a matrix.
+    const auto bind_sums = [&m](const char* name, auto size, auto product) {
+        m.def(
+            name,
+            [size, product](const Rows& X, In<double> g, int threads) {
+                require(g.size() == X.n_rows, "g must have one entry for each row");
+                return make_array<double>(size(X.n_features),
+                                          [&](double* out) { product(X, g.data(), out, threads); });
+            },
+            "X"_a, "g"_a.noconvert(), "threads"_a);
+    };
+    bind_sums("multiply_transposed", [](std::size_t d) { return d; }, &multiply_transposed);
+    bind_sums("moments", [](std::size_t d) { return 2 * d; }, &moments);
+    bind_sums("gram", [](std::size_t d) { return d * d; }, &gram);
     m.def(
-        "multiply_transposed",
-        [](const Rows& X, In<double> g, int threads) {
-            require(g.size() == X.n_rows, "g must have one entry for each row");
-            return make_array<double>(
-                X.n_features, [&](double* out) { multiply_transposed(X, g.data(), out, threads); });
+        "group_sums",
+        [](const Rows& X, In<std::int64_t> rows, In<std::int64_t> begin, In<double> g,
+           int threads) {
+            const auto n = static_cast<std::int64_t>(X.n_rows);
+            const auto in_order = view(begin);
+            require(g.size() == X.n_rows && rows.size() == X.n_rows && begin.size() > 0 &&
+                        in_order.front() >= 0 && in_order.back() <= n &&
+                        std::is_sorted(in_order.begin(), in_order.end()),
+                    "group_sums: groups must be ranges of the rows");
+            for (const auto row : view(rows)) require(row >= 0 && row < n, "no such row");
+            return make_array<double>((begin.size() - 1) * X.n_features, [&](double* out) {
+                group_sums(X, view(rows), in_order, g.data(), out, threads);
+            });
         },
-        "X"_a, "g"_a.noconvert(), "threads"_a);
+        "X"_a, "rows"_a.noconvert(), "begin"_a.noconvert(), "g"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace rankwright

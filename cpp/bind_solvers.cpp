@@ -5,6 +5,7 @@
 
 #include "coordinate_descent.hpp"
 #include "python.hpp"
+#include "quadratic_descent.hpp"
 
 namespace rankwright {
 
@@ -143,6 +144,18 @@ void bind_solvers(nb::module_& m) {
             },
             "coordinates"_a.noconvert(), "a1"_a, "a2"_a, "w"_a.noconvert(),
             "decrease"_a.noconvert(), "violation"_a.noconvert());
+    m.def(
+        "quadratic_descent",
+        [](InMatrix<double> B, In<double> slope, In<double> w, double a1, std::size_t most,
+           double enough) {
+            const std::size_t n = w.size();
+            require(B.shape(0) == n && B.shape(1) == n && slope.size() == n,
+                    "B must be a square matrix, with a slope and a weight for each row");
+            return make_array<double>(n, [&](double* d) {
+                quadratic_descent(B.data(), slope.data(), w.data(), n, a1, most, enough, d);
+            });
+        },
+        "B"_a.noconvert(), "slope"_a.noconvert(), "w"_a.noconvert(), "a1"_a, "most"_a, "enough"_a);
     bind_descents<SoftmaxSpec>(m);
     bind_descents<DominationSpec>(m);
 }

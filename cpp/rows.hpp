@@ -15,6 +15,8 @@
 
 namespace rankwright {
 
+inline double square(double x) { return x * x; }
+
 class Rows {
   public:
     const std::size_t n_rows, n_features;
@@ -30,7 +32,13 @@ class Rows {
             if (c[i] != 0) add(begin + i, c[i], w);
         }
     }
+    // (s_j, t_j) += c (x_j, x_j^2), s and t of a feature side by side
+    virtual void add_moments(std::size_t row, double c, double* sums) const = 0;
+    // H_jk += c x_j x_k for j <= k
+    virtual void add_products(std::size_t row, double c, double* H) const = 0;
     virtual double squared_norm(std::size_t row) const = 0;
+    // Entries that are stored.
+    virtual std::size_t n_entries() const = 0;
     // Several weights for each feature, those of one feature side by side:
     // t = sum_j x_j W_j, and W_j += c x_j g, with d entries each
     virtual void dots(std::size_t row, const double* W, std::size_t d, double* t) const = 0;
@@ -160,12 +168,25 @@ class DenseRows final : public Rows {
             for (std::size_t i = 0; i < n; ++i) add_to<1>(w, x + i, some + i);
         });
     }
+    void add_moments(std::size_t row, double c, double* sums) const override {
+        const Float* x = data_ + row * n_features;
+        for (std::size_t j = 0; j < n_features; ++j) {
+            sums[2 * j] += c * static_cast<double>(x[j]);
+            sums[2 * j + 1] += c * square(x[j]);
+        }
+    }
+    void add_products(std::size_t row, double c, double* H) const override {
+        const Float* x = data_ + row * n_features;
+        for (std::size_t j = 0; j < n_features; ++j) {
+            const double step = c * static_cast<double>(x[j]);
+            for (std::size_t k = j; k < n_features; ++k)
+                H[j * n_features + k] += step * static_cast<double>(x[k]);
+        }
+    }
+    std::size_t n_entries() const override { return n_rows * n_features; }
     double squared_norm(std::size_t row) const override {
         const Float* x = data_ + row * n_features;
-        return sum([=](std::size_t j) {
-            const double value = x[j];
-            return value * value;
-        });
+        return sum([=](std::size_t j) { return square(x[j]); });
     }
     void dots(std::size_t row, const double* W, std::size_t d, double* t) const override {
         const Float* x = data_ + row * n_features;
@@ -228,12 +249,28 @@ class SparseRows final : public Rows {
             w[indices_[i]] += c * static_cast<double>(data_[i]);
         }
     }
+    void add_moments(std::size_t row, double c, double* sums) const override {
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            double* own = sums + 2 * static_cast<std::size_t>(indices_[i]);
+            own[0] += c * static_cast<double>(data_[i]);
+            own[1] += c * square(data_[i]);
+        }
+    }
+    // The columns of a row increase.
+    void add_products(std::size_t row, double c, double* H) const override {
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            const double step = c * static_cast<double>(data_[i]);
+            double* own = H + static_cast<std::size_t>(indices_[i]) * n_features;
+            for (auto k = i; k < indptr_[row + 1]; ++k)
+                own[indices_[k]] += step * static_cast<double>(data_[k]);
+        }
+    }
+    std::size_t n_entries() const override {
+        return static_cast<std::size_t>(indptr_[n_rows] - indptr_[0]);
+    }
     double squared_norm(std::size_t row) const override {
         double sum = 0;
-        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
-            const double value = data_[i];
-            sum += value * value;
-        }
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) sum += square(data_[i]);
         return sum;
     }
     void dots(std::size_t row, const double* W, std::size_t d, double* t) const override {

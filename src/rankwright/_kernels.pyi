@@ -446,6 +446,33 @@ def multiply_transposed(
     ],
     threads: int,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+def moments(
+    X: Rows,
+    g: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+def gram(
+    X: Rows,
+    g: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+def group_sums(
+    X: Rows,
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    begin: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    g: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
 def read_numbers(text: str) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """The numbers of a text, as doubles."""
 
@@ -899,6 +926,20 @@ class Descent:
         violation: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> None: ...
 
+def quadratic_descent(
+    B: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    slope: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    w: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    a1: float,
+    most: int,
+    enough: float,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
 @overload
 def dense_descent(
     spec: SoftmaxSpec,

@@ -91,7 +91,13 @@ RULES: Mapping[str, Rule] = {
         lambda value: TRUTH.holds(value) or _are_positive(value),
     ),
     "solver": choice(
-        "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
+        "auto",
+        "prox_newton",
+        "working_set",
+        "coordinate_descent",
+        "feature_induction",
+        "bundle",
+        "lbfgs",
     ),
     "step": choice("newton", "range", "thesis"),
     "tol": NOT_NEGATIVE,

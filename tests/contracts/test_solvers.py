@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from rankwright.data import Groups
 from rankwright.losses import SLAM, XENDCG, Domination, ListNet, RankHinge, RankLogistic, SmoothSLAM
+from rankwright.losses.prepared import WithCurvatures
 from rankwright.penalties import ElasticNet
 from rankwright.solvers import (
     SOLVERS,
@@ -87,6 +88,7 @@ LAYOUTS = ("float64", "float32", "csr-float64", "csr-float32")
 # What form the data have is a matter of the kernels: one loss of each shows it.
 IN_ALL_LAYOUTS = ("domination", "listnet", "xendcg-eps", "rank-logistic", "slam", "rank-hinge")
 TAKES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "working_set": (LOG_SUM_EXP, LAYOUTS),
     "coordinate_descent": (LOG_SUM_EXP, LAYOUTS),
     "feature_induction": (LOG_SUM_EXP, LAYOUTS),
     "prox_newton": ({**LOG_SUM_EXP, **WITH_EPS}, LAYOUTS[:2]),
@@ -481,17 +483,17 @@ def test_auto_chooses_a_solver_that_takes_the_loss(loss: str, layout: str, penal
     assert layout in layouts
     sparse = layout.startswith("csr")
     if loss in LOG_SUM_EXP:
-        on_sparse = "lbfgs" if penalty == "l2" else "coordinate_descent"
-        assert chosen == (on_sparse if sparse else "prox_newton")
+        on_sparse = {"l1": "working_set", "l2": "lbfgs", "elastic-net": "coordinate_descent"}
+        assert chosen == (on_sparse[penalty] if sparse else "prox_newton")
 
 
 def test_auto_avoids_hessians_of_many_features_or_layers() -> None:
     many = make_data([4, 4], n_features=1001)
-    assert choose_solver(objective(Case("auto", "listnet", "l1"), many)) == "coordinate_descent"
+    assert choose_solver(objective(Case("auto", "listnet", "l1"), many)) == "working_set"
     assert choose_solver(objective(Case("auto", "listnet", "l2"), many)) == "lbfgs"
     data = make_data([40])
     deep = Data(data.X, np.arange(40.0), data.groups)
-    assert choose_solver(objective(Case("auto", "domination", "l1"), deep)) == "coordinate_descent"
+    assert choose_solver(objective(Case("auto", "domination", "l1"), deep)) == "working_set"
     assert choose_solver(objective(Case("auto", "listnet", "l2"), deep)) == "prox_newton"
 
 
@@ -720,9 +722,10 @@ def test_entries_of_one_place_are_added() -> None:
     for loss in ("domination", "listnet"):
         penalty = PENALTIES["elastic-net"]
         target = Objective([Share(split, data.y, data.groups)], LOSSES[loss], penalty)
-        found = minimize(target, solver="coordinate_descent", tol=1e-9)
-        expected = solution(Case("coordinate_descent", loss, "elastic-net", "csr-float64"))
-        np.testing.assert_allclose(found.coef, expected.coef, atol=1e-8)
+        for solver in ("coordinate_descent", "working_set"):
+            found = minimize(target, solver=solver, tol=1e-9)
+            expected = solution(Case(solver, loss, "elastic-net", "csr-float64"))
+            np.testing.assert_allclose(found.coef, expected.coef, atol=1e-8)
 
 
 # --- proximal Newton ---------------------------------------------------------------------------
@@ -771,6 +774,33 @@ def test_hessian_is_the_derivative_of_the_gradient(loss: str, spread: float) -> 
     np.testing.assert_allclose(H, np.array(columns), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(H, H.T, rtol=1e-12, atol=1e-12)
     assert np.linalg.eigvalsh(H).min() >= -1e-10
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 5.0])
+@pytest.mark.parametrize("loss", [*LOG_SUM_EXP, *WITH_EPS])
+def test_hessian_of_sparse_features_is_the_same(loss: str, spread: float) -> None:
+    dense, sparse = (
+        objective(Case("prox_newton", loss, "none", layout)).whole
+        for layout in ("float64", "csr-float64")
+    )
+    scores = problem().X @ (spread * np.random.default_rng(4).normal(size=5))
+    np.testing.assert_allclose(sparse.hessian(scores), dense.hessian(scores), atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [*LOG_SUM_EXP, *WITH_EPS])
+def test_curvatures_are_the_hessian_by_scores_but_for_a_low_rank(loss: str) -> None:
+    data = make_data([9, 14, 1, 11])
+    scores = np.random.default_rng(4).normal(size=35)
+    one_feature_each = Data(np.eye(35), data.y, data.groups)
+    share = objective(Case("prox_newton", loss, "none"), one_feature_each).whole
+    assert isinstance(share.prepared, WithCurvatures)
+    h = share.prepared.curvatures(scores)
+    assert (h >= 0).all()
+    size = np.linalg.svd(share.hessian(scores) - np.diag(h), compute_uv=False)
+    upper = sum(len(np.unique(data.y[rows])) - 1 for rows in data.groups)
+    rank = 2 * upper if loss.startswith(("domination", "smooth")) else data.groups.n_queries
+    assert rank < 20
+    assert (size[rank:] <= 1e-12 * (1 + h.max())).all()
 
 
 @pytest.mark.parametrize("loss", [*LOG_SUM_EXP, *WITH_EPS])

@@ -314,8 +314,8 @@ def test_convergence_warning() -> None:
         (
             {"solver": "sgd"},
             ValueError,
-            "solver must be one of auto, prox_newton, coordinate_descent, feature_induction, "
-            "bundle, lbfgs, but is 'sgd'.",
+            "solver must be one of auto, prox_newton, working_set, coordinate_descent, "
+            "feature_induction, bundle, lbfgs, but is 'sgd'.",
         ),
         (
             {"step": "long", "solver": "coordinate_descent"},

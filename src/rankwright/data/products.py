@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright import _kernels
+from rankwright.data.groups import Ints
 from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 from rankwright.threads import n_threads
@@ -47,3 +48,22 @@ def multiply_transposed(X: Matrix, g: Floats, n_jobs: int | None = None) -> Floa
     r"""Return :math:`X^\top g`, summed in float64; the same bits for every number of threads."""
     g = np.ascontiguousarray(g, dtype=np.float64)
     return _kernels.multiply_transposed(native_rows(X), g, n_threads(n_jobs))
+
+
+def moments(X: Matrix, g: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats]:
+    r"""Return :math:`X^\top g` and :math:`(X \circ X)^\top g`, of the squares of all entries."""
+    g = np.ascontiguousarray(g, dtype=np.float64)
+    both = _kernels.moments(native_rows(X), g, n_threads(n_jobs)).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def gram(X: Matrix, g: Floats, n_jobs: int | None = None) -> Floats:
+    r"""Return :math:`X^\top \mathrm{diag}(g) X`, in float64; columns of sparse rows increase."""
+    d = X.shape[1]
+    return _kernels.gram(native_rows(X), g, n_threads(n_jobs)).reshape(d, d)
+
+
+def group_sums(X: Matrix, rows: Ints, begin: Ints, g: Floats, n_jobs: int | None = None) -> Floats:
+    r"""Return :math:`\sum g_i x_i` over each group, whose rows are a range of ``rows``."""
+    sums = _kernels.group_sums(native_rows(X), rows, begin, g, n_threads(n_jobs))
+    return sums.reshape(len(begin) - 1, X.shape[1])

@@ -63,9 +63,9 @@ class DominationRank(LinearModel):
         one; None is all of them.
     n_induced : int, optional
         Let this many features in per round, those with the largest guaranteed decrease, and train
-        until they are optimal before the next round. None is no rounds: coordinate descent over all
-        features, or for dense data with few features and ``step="newton"`` a proximal Newton
-        method, which ends at the same weights.
+        until they are optimal before the next round. None is no rounds: the optimum over all
+        features by what finds it fastest, which with ``step="newton"`` need not be coordinate
+        descent and ends at the same weights.
     min_decrease : float, default 0.0
         Let in no feature that promises to lower the objective by less than this share of what the
         first one promised, and end a round's training with a sweep that gained less than this share
@@ -101,7 +101,8 @@ class DominationRank(LinearModel):
     layers_ : tuple of float or None
         Cut points of the layers.
     n_iter_ : int
-        Iterations: sweeps of coordinate descent, or Newton steps; with ``relax``, of both fits.
+        Iterations: sweeps of coordinate descent, or steps of the solver that was chosen; with
+        ``relax``, of both fits.
     n_updates_ : int or None
         Moves of one weight, if that is how it was fitted.
     objective_ : list of float

@@ -49,8 +49,8 @@ class LinearRanker(LinearModel):
         What stands for a missing value (NaN): the median of its feature in ``fit``, kept as
         ``fill_``, or 0. ``"error"`` refuses.
     solver : str, default "auto"
-        How to minimise: ``"prox_newton"``, ``"coordinate_descent"``, ``"feature_induction"``,
-        ``"bundle"`` or ``"lbfgs"``; ``"auto"`` chooses by loss and data.
+        How to minimise: ``"prox_newton"``, ``"working_set"``, ``"coordinate_descent"``,
+        ``"feature_induction"``, ``"bundle"`` or ``"lbfgs"``; ``"auto"`` chooses by loss and data.
     step : {"newton", "range", "thesis"}, default "newton"
         Step of coordinate descent.
     tol, max_iter : optional

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.products import gram, group_sums
+from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.blocks import blocks
 from rankwright.losses.loss import sum_by_query
 
@@ -18,6 +19,8 @@ Newton = Literal["plain", "exact", "neumann"]
 
 class PreparedSoftmax:
     r"""Cross entropy with given targets, :math:`\log(\epsilon + \sum_i e^{s_i}) - \phi \cdot s`."""
+
+    hessian_of_sparse = True
 
     def __init__(
         self,
@@ -77,7 +80,13 @@ class PreparedSoftmax:
             self.threads,
         )
 
-    def hessian(self, X: NDArray[Any], scores: Floats) -> Floats:
+    def curvatures(self, scores: Floats) -> Floats:
+        r"""Return :math:`\rho` times the weight of the query, 0 for one without a target."""
+        has_target = sum_by_query(self.phi, self.groups) > 0
+        weights = np.where(has_target, self.weights, 0.0)
+        return np.repeat(weights, self.groups.sizes) * self.probabilities(scores)
+
+    def hessian(self, X: Matrix, scores: Floats) -> Floats:
         r"""Sum :math:`X_q^\top (\mathrm{diag}\,\rho - \rho \rho^\top) X_q`, weighted.
 
         That is the weighted covariance of the documents of each query; taken of centred features,
@@ -92,6 +101,9 @@ class PreparedSoftmax:
         weights = np.where(without_target, 0.0, self.weights[has_rows])
         rho = self.probabilities(scores)
         diagonal = np.repeat(weights, sizes_of) * rho
+        if sp.issparse(X):  # in float64, so that means may be taken away afterwards
+            means = group_sums(X, np.arange(len(rho)), indptr, rho, self.threads)
+            return gram(X, diagonal, self.threads) - means.T @ (means * weights[:, None])
         total = np.zeros((X.shape[1], X.shape[1]))
         for rows, queries, starts in blocks(indptr):
             block = X[rows]

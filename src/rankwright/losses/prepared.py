@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from numpy.typing import NDArray
-
 from rankwright._kernels import DominationSpec as DominationSpec
 from rankwright._kernels import SoftmaxSpec as SoftmaxSpec
 from rankwright.data.validation import Floats
@@ -33,10 +31,31 @@ class WithHessian(Prepared, Protocol):
     chosen unless it is asked for.
     """
 
-    def hessian(self, X: NDArray[Any], scores: Floats) -> Floats:
-        """Return the Hessian by w of the sum over queries, at ``scores = X @ w``; X is dense.
+    def hessian(self, X: Any, scores: Floats) -> Floats:
+        """Return the Hessian by w of the sum over queries, at ``scores = X @ w``.
 
-        Products of features may be taken in the type of X: a Newton direction needs few digits.
+        X is dense, unless the loss says that it takes others (:class:`WithSparseHessian`). Products
+        of features may be taken in the type of X: a Newton direction needs few digits.
+        """
+        ...
+
+
+@runtime_checkable
+class WithSparseHessian(WithHessian, Protocol):
+    """A loss whose Hessian takes sparse features too: they need not be few, only those in use."""
+
+    hessian_of_sparse: bool
+
+
+@runtime_checkable
+class WithCurvatures(Prepared, Protocol):
+    """A loss that tells how much it bends along single scores: features can be scaled by it."""
+
+    def curvatures(self, scores: Floats) -> Floats:
+        """Return numbers h >= 0, one a document: the Hessian by scores is about diag(h).
+
+        They may differ by a matrix of low rank in each query: the means that scores are compared
+        with.
         """
         ...
 
@@ -88,10 +107,12 @@ class WithCost(WithHessian, Protocol):
 
 OFFERS: dict[str, Any] = {
     "hessian": WithHessian,
+    "hessian_of_sparse": WithSparseHessian,
+    "curvatures": WithCurvatures,
     "conjugate": WithConjugate,
     "descent_spec": WithDescent,
 }
-"""What solvers may need, by the name of the method."""
+"""What solvers may need, by name."""
 
 
 def shift_of(prepared: Prepared) -> Floats | None:

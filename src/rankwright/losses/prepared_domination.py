@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
-from rankwright.losses.blocks import blocks, group_means
+from rankwright.data.validation import Floats, Matrix
+from rankwright.losses.blocks import weighted_sums
 from rankwright.losses.layer_sums import LayerMargins, LayerSums
 
 # The Hessian's sums over pairs of layers are taken one pair of depths at a time.
@@ -26,6 +24,8 @@ class PreparedDomination:
 
     It is a function of :math:`m = s - t`, where t, the ``shift``, holds separable margins.
     """
+
+    hessian_of_sparse = True
 
     def __init__(
         self,
@@ -80,6 +80,19 @@ class PreparedDomination:
         hess = np.empty(len(scores))
         return self._evaluate(scores, hess)[1], hess
 
+    def curvatures(self, scores: Floats) -> Floats:
+        r"""Return :math:`e^{m_i} \sum_k P_k / Z_k + a_i \sigma_i (1 - \sigma_i)`.
+
+        The first is the sum of all pushes on a document, the second the curvature of its own term;
+        the Hessian has nothing else but for a matrix of rank two for each layer.
+        """
+        grad, hess = self.grad_and_hess(scores)  # pushes less, and plus, the own slope
+        pushes, own = 0.5 * (hess + grad), 0.5 * (hess - grad)
+        share = own
+        if self.weights.size:
+            share = np.divide(own, self.weights, out=np.zeros_like(own), where=self.weights > 0)
+        return np.maximum(pushes + own * (1 - share), 0.0)
+
     def _evaluate(self, scores: Floats, hess: Floats) -> tuple[Floats, Floats]:
         between = self.between
         return self.layers.domination(
@@ -97,21 +110,19 @@ class PreparedDomination:
         """Whether a query has many layers."""
         return int(np.diff(self.layers.first_layer).max(initial=0)) > _MANY_LAYERS
 
-    def hessian(self, X: NDArray[Any], scores: Floats) -> Floats:
+    def hessian(self, X: Matrix, scores: Floats) -> Floats:
         r"""Sum over queries and layers k of the covariances of their terms.
 
         With :math:`q` the softmax over the layers below k, :math:`\mu_k` its mean of x, and for a
         document i of layer k :math:`\pi_i = \sigma(\log Z_k - m_i)`, the variance of i's term is
         :math:`\pi_i \mathrm{Cov}_q + \pi_i (1 - \pi_i)(x_i - \mu_k)(x_i - \mu_k)^\top`. Summed over
         i, times its weight, this is a weighted product of all documents plus matrices of rank two,
-        one for each layer. Features are centred by query first, which changes nothing but the
-        rounding.
+        one for each layer.
         """
         rows, begin = self.layers.rows, self.layers.begin
         first = np.unique(self.layers.first_layer)  # of the queries that have documents
         sums = LayerSums(self.layers, self.margins(scores), self.between)
         layer = sums.layer
-        query = np.repeat(np.arange(len(first) - 1), np.diff(first))[layer]
         pi = _sigmoid(sums.log_z[layer] - sums.m)
         pi[sums.is_lowest[layer]] = 0
         spread = pi * (1 - pi)
@@ -123,19 +134,12 @@ class PreparedDomination:
         diagonal = np.exp(sums.m + log_a[layer]) + spread
         within = np.exp(sums.m - sums.log_sum[layer])  # the softmax inside each layer
 
-        n_layers, d = self.layers.n_layers, X.shape[1]
-        total = np.zeros((d, d))
-        centres = group_means(X, begin[first])
-        means, pulled = np.empty((2, n_layers, d), dtype=X.dtype)
-        for part, these, starts in blocks(begin):
-            block = X[rows[part]] - centres[query[part]]
-            total += block.T @ (block * diagonal[part, None].astype(X.dtype))
-            for weights, out in ((within, means), (spread, pulled)):
-                weighted = block * weights[part, None].astype(X.dtype)
-                out[these] = np.add.reduceat(weighted, starts, axis=0)
+        total, (means, pulled) = weighted_sums(
+            X, rows, begin, diagonal, (within, spread), begin[first], self.threads
+        )
         upper = np.flatnonzero(~sums.is_lowest)
         mu, pulled = sums.mean_below(means)[upper], pulled[upper]
-        excess = (sums.over_layers(spread) - pushes)[upper, None].astype(X.dtype)
+        excess = (sums.over_layers(spread) - pushes)[upper, None].astype(mu.dtype)
         cross = mu.T @ (0.5 * excess * mu - pulled)
         return np.asarray(total + cross + cross.T, dtype=np.float64)
 

@@ -9,6 +9,7 @@ from rankwright.solvers.objective import Objective
 from rankwright.solvers.prox_newton import prox_newton
 from rankwright.solvers.shares import Share
 from rankwright.solvers.solution import Progress, Solution
+from rankwright.solvers.working_set import working_set
 
 __all__ = [
     "SOLVERS",
@@ -25,4 +26,5 @@ __all__ = [
     "lbfgs",
     "minimize",
     "prox_newton",
+    "working_set",
 ]

@@ -1,4 +1,4 @@
-"""L-BFGS for smooth losses of which nothing else is known."""
+"""L-BFGS for smooth losses: scaled by their curvature, or with an l1 penalty scipy's."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.optimize
 
 from rankwright.data.validation import Floats
 from rankwright.solvers.objective import Objective
+from rankwright.solvers.scaled_lbfgs import scaled_lbfgs
 from rankwright.solvers.solution import Callback, Progress, Solution
 
 # Values that differ by less are equal but for the rounding of their sums.
@@ -23,9 +24,11 @@ def lbfgs(
     max_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
-    r"""Minimise with scipy's L-BFGS-B.
+    r"""Minimise by limited-memory BFGS.
 
-    An l1 penalty is made smooth by writing :math:`w = u - v` with :math:`u, v \ge 0`.
+    With a smooth penalty, weights are scaled by the curvature of the loss
+    (:func:`~rankwright.solvers.scaled_lbfgs.scaled_lbfgs`). An l1 penalty is made smooth by writing
+    :math:`w = u - v` with :math:`u, v \ge 0`, for scipy's L-BFGS-B.
 
     Parameters
     ----------
@@ -41,6 +44,8 @@ def lbfgs(
     callback : callable, optional
         Called with :class:`Progress` after each iteration.
     """
+    if objective.penalty.kink == 0:
+        return scaled_lbfgs(objective, start, tol=tol, max_iter=max_iter, callback=callback)
     run = _LBFGSRun(objective, objective.enough(tol), callback)
     z = run.begin(start)
     if run.last.violation <= run.enough:
@@ -50,7 +55,7 @@ def lbfgs(
         z,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0, None)] * len(z) if run.split else None,
+        bounds=[(0, None)] * len(z),
         callback=run.after,
         # We say when to stop; scipy only if nothing changes any more. A line search takes a few
         # evaluations, never twenty.
@@ -85,32 +90,26 @@ class _LBFGSRun:
 
     def __init__(self, objective: Objective, enough: float, callback: Callback | None) -> None:
         self.objective, self.enough, self.callback = objective, enough, callback
-        self.split = objective.penalty.kink > 0
         self.history: list[float] = []
 
     def begin(self, start: Floats) -> Floats:
         """Evaluate the start; return it as scipy sees it."""
-        z = start
-        if self.split:
-            z = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)])
+        z = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)])
         self.value_and_gradient(z)
         self.best = self.last
         self.history.append(self.last.objective)
         return z
 
     def value_and_gradient(self, z: Floats) -> tuple[float, Floats]:
-        """Evaluate w, or its halves u and v one after the other."""
+        """Evaluate u and v, one after the other in z."""
         objective, penalty = self.objective, self.objective.penalty
-        w = z[: len(z) // 2] - z[len(z) // 2 :] if self.split else z
+        w = z[: len(z) // 2] - z[len(z) // 2 :]
         loss, slope = objective.loss_and_slope(objective.scores(w))
         gradient = objective.gradient(slope)
         violation = float(penalty.violation(w, gradient).max(initial=0.0))
         self.last = _Point(loss + penalty.value(w), w, gradient, violation)
         smooth, pull = penalty.smooth(w)
-        value, total = loss + smooth, gradient + pull
-        if not self.split:
-            return value, total
-        value += penalty.kink * float(z.sum())
+        value, total = loss + smooth + penalty.kink * float(z.sum()), gradient + pull
         return value, np.concatenate([total + penalty.kink, -total + penalty.kink])
 
     def after(self, z: Floats) -> None:

@@ -17,16 +17,19 @@ from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.feature_induction import feature_induction
 from rankwright.solvers.lbfgs import lbfgs
 from rankwright.solvers.objective import Objective
-from rankwright.solvers.prox_newton import prox_newton
+from rankwright.solvers.prox_newton import MOST_FEATURES, prox_newton
 from rankwright.solvers.solution import Callback, Solution
+from rankwright.solvers.working_set import working_set
 
 SolverName = Literal[
-    "auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"
+    "auto",
+    "prox_newton",
+    "working_set",
+    "coordinate_descent",
+    "feature_induction",
+    "bundle",
+    "lbfgs",
 ]
-
-# A Hessian of this many features still fits a cache (8 MB), and its factorisation costs no more
-# than a few products with the data.
-_MOST_NEWTON_FEATURES = 1000
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Solver:
 _INDUCTION = ("step", "n_induced", "min_decrease", "max_updates")
 SOLVERS: dict[str, Solver] = {
     "prox_newton": Solver(prox_newton, 1e-6, 200, needs=("hessian",), takes_sparse=False),
+    "working_set": Solver(working_set, 1e-6, 1000, needs=("descent_spec",), takes_shares=False),
     "coordinate_descent": Solver(
         coordinate_descent,
         1e-6,
@@ -92,20 +96,23 @@ def choose_solver(objective: Objective) -> str:
     """Return the solver that suits an objective.
 
     A bundle for losses with kinks. For losses with a Hessian, proximal Newton if the data are dense
-    with few features. Else, for losses made of log-sum-exp terms, coordinate descent with l1 or
-    without a penalty; with an l2 penalty L-BFGS, as products with all of X by all threads go
-    further there than single columns. L-BFGS for everything else.
+    with few features. Else, for losses made of log-sum-exp terms: working sets with l1, where few
+    features are left; coordinate descent with an elastic net, which leaves many, or without a
+    penalty; with l2 L-BFGS, as products with all of X by all threads go further there than single
+    columns. L-BFGS for everything else.
     """
     if not as_loss(objective.loss).smooth:
         return "bundle"
     if (
         not why_not("prox_newton", objective)
-        and objective.n_features <= _MOST_NEWTON_FEATURES
+        and objective.n_features <= MOST_FEATURES
         and not objective.has_slow_hessian
     ):
         return "prox_newton"
-    ridge = objective.penalty.kink == 0 and objective.penalty.convexity > 0
-    return "lbfgs" if ridge or why_not("coordinate_descent", objective) else "coordinate_descent"
+    kink, convexity = objective.penalty.kink, objective.penalty.convexity
+    if why_not("coordinate_descent", objective) or (kink == 0 and convexity > 0):
+        return "lbfgs"
+    return "working_set" if kink > 0 and convexity == 0 else "coordinate_descent"
 
 
 def why_not(name: str, objective: Objective) -> str:
@@ -150,7 +157,8 @@ def minimize(
         What to minimise.
     start : ndarray of shape (n_features,), optional
         First weights; 0 by default.
-    solver : {"auto", "prox_newton", "coordinate_descent", "feature_induction", "bundle", "lbfgs"}
+    solver : {"auto", "prox_newton", "working_set", "coordinate_descent", "feature_induction", \
+"bundle", "lbfgs"}
         How; see :func:`choose_solver` for ``"auto"``.
     tol, max_iter : optional
         When to stop; by default what ``SOLVERS`` says.

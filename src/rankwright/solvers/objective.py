@@ -104,6 +104,32 @@ class Objective:
         r"""Return :math:`X^\top` times a gradient by scores."""
         return reduce(add, (share.gradient(part) for share, part in self._with(slope)))
 
+    def at(self, w: Floats) -> tuple[float, Scores, Floats]:
+        """Return the mean loss, its gradient by scores and that by weights."""
+        return self._evaluate(self.scores(w))
+
+    def at_zero(self) -> tuple[float, Scores, Floats]:
+        """Return the same at weights 0, which takes one product with X less."""
+        return self._evaluate(self.scores_at_zero())
+
+    def _evaluate(self, scores: Scores) -> tuple[float, Scores, Floats]:
+        loss, slope = self.loss_and_slope(scores)
+        return loss, slope, self.gradient(slope)
+
+    def bends(self, scores: Scores) -> Floats:
+        r"""Return about the curvature of the mean loss along each weight.
+
+        With h the loss's curvatures by scores it is :math:`\sum_i h_i (x_{ij} - c_j)^2`, where
+        :math:`c_j` is the mean of the feature by h: ranking losses do not see a constant added to a
+        feature, which makes much of those that most documents have. At least 0.
+        """
+        found = [share.moments(part) for share, part in self._with(scores)]
+        total = sum(h for h, _, _ in found)
+        first, second = (reduce(add, sums) for sums in list(zip(*found, strict=True))[1:])
+        about_mean = second - np.square(first) / total if total > 0 else second
+        bends: Floats = np.maximum(about_mean, 0.0) / self.n_queries
+        return bends
+
     def sample(self, n_docs: int) -> Sample:
         """Return queries with about ``n_docs`` documents, chosen by their ids only."""
         sizes = [share.groups.sizes for share in self.shares]
@@ -124,24 +150,24 @@ class Objective:
 
     # ---- how near the optimum is ----
 
-    def enough(self, tol: float) -> float:
-        """Return the violation at which to stop.
+    def enough(self, tol: float, at_zero: tuple[float, Scores, Floats] | None = None) -> float:
+        """Return the violation at which to stop; ``at_zero`` if that is known already.
 
         It is ``tol`` times the loss's largest derivative at weights 0, but never less than what
         rounding leaves of a derivative that is 0. (The l1 penalty is left out: near the weight from
         which on it allows no feature, next to nothing of the derivatives remains.)
         """
-        loss, slope = self.loss_and_slope(self.scores_at_zero())
-        steepest = float(np.abs(self.gradient(slope)).max(initial=0.0))
+        loss, slope, gradient = at_zero or self.at_zero()
+        steepest = float(np.abs(gradient).max(initial=0.0))
         largest = max(share.largest_feature() for share in self.shares)
         slopes = sum(float(np.abs(part).sum()) for part in slope.parts)
         return max(tol * steepest, _ROUNDING * largest * (loss + slopes))
 
     def violation_at_zero(self) -> float:
         """Return the largest violation of the optimality conditions at weights 0."""
-        _, slope = self.loss_and_slope(self.scores_at_zero())
+        _, _, gradient = self.at_zero()
         zero = np.zeros(self.n_features)
-        return float(self.penalty.violation(zero, self.gradient(slope)).max(initial=0.0))
+        return float(self.penalty.violation(zero, gradient).max(initial=0.0))
 
     def gap(self, w: Floats, gradient: Floats) -> float:
         r"""Return a bound on :math:`F(w) - \min F`, infinite where none is known.

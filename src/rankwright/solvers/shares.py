@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.products import multiply, multiply_transposed
+from rankwright.data.products import moments, multiply, multiply_transposed
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss
 from rankwright.losses.own import prepare_loss
-from rankwright.losses.prepared import WithConjugate, WithHessian, shift_of
+from rankwright.losses.prepared import WithConjugate, WithCurvatures, WithHessian, shift_of
 from rankwright.threads import n_threads
 
 
@@ -74,15 +74,27 @@ class Scores:
     def __rmul__(self, factor: float) -> Scores:
         return Scores([factor * part for part in self.parts])
 
+    def dot(self, other: Scores) -> float:
+        """Return the inner product."""
+        return sum(float(a @ b) for a, b in zip(self.parts, other.parts, strict=True))
+
     def _with(self, other: Scores, combine: Callable[[Any, Any], Any]) -> Scores:
         return Scores([combine(a, b) for a, b in zip(self.parts, other.parts, strict=True)])
+
+
+def _canonical(X: Matrix) -> Matrix:
+    """Return X with one entry for each place, by increasing columns: squares need the sums."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 class ShareLoss:
     """A loss on one share."""
 
     def __init__(self, share: Share, loss: Loss) -> None:
-        self.X, self.y, self.groups, self.loss = share.X, share.y, share.groups, loss
+        self.X, self.y, self.groups, self.loss = _canonical(share.X), share.y, share.groups, loss
         self.threads, self.weights = n_threads(share.n_jobs), share.weights
         self.prepared = prepare_loss(
             loss, share.y, share.groups, share.weights, n_jobs=self.threads
@@ -133,6 +145,15 @@ class ShareLoss:
     def gradient(self, slope: Floats) -> Floats:
         r"""Return :math:`X^\top` times a gradient by scores."""
         return multiply_transposed(self.X, slope, self.threads)
+
+    def moments(self, scores: Floats) -> tuple[float, Floats, Floats]:
+        r"""Return :math:`\sum_i h_i`, :math:`\sum_i h_i x_i` and :math:`\sum_i h_i x_i^2`.
+
+        h are the loss's curvatures by scores.
+        """
+        assert isinstance(self.prepared, WithCurvatures)
+        h = self.prepared.curvatures(scores)
+        return float(h.sum()), *moments(self.X, h, self.threads)
 
     def hessian(self, scores: Floats) -> Floats:
         """Return the Hessian of the sum over queries by weights."""
