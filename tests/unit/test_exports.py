@@ -150,6 +150,14 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
     assert not loaded & HEAVY
 
 
+def test_scores_are_measured_without_what_models_need() -> None:
+    loaded = loaded_after(
+        "import rankwright as rw\nds = rw.Dataset([[0.0], [1.0]], [0, 1])\n"
+        "assert rw.evaluate([1.0, 2.0], ds, 'rr')['rr'] == 1"
+    )
+    assert not loaded & {"sklearn", "pandas", "lightgbm"}
+
+
 def test_data_and_metrics_load_neither_scikit_learn_nor_lightgbm() -> None:
     loaded = loaded_after("import rankwright.data, rankwright.metrics, rankwright.report")
     assert "numpy" in loaded

@@ -739,7 +739,7 @@ def lines(draw: st.DrawFn) -> str:
     return draw(BLANK).join([draw(NUMBERS), f"qid:{qid}", *entries]) + ending
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(lines(), min_size=1, max_size=12),
     lines(),

@@ -139,8 +139,6 @@ def evaluate(
     ndcg@10  0.4613  [0.4195, 0.5020]  50 queries
     map      0.7190  [0.6866, 0.7489]  50 queries
     """
-    from rankwright.estimator import as_model
-
     names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     parsed = [parse(metric) for metric in names]
     if isinstance(model_or_scores, Run):
@@ -148,6 +146,8 @@ def evaluate(
     else:
         scores = model_or_scores
         if hasattr(scores, "predict"):
+            from rankwright.estimator import as_model
+
             scores = as_model(scores, dataset.n_features).predict_dataset(dataset)
         values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
     results = {}
