@@ -69,8 +69,9 @@ class DenseRows final : public Rows {
     const Float* row_of(std::size_t row) const { return data_ + row * n_features; }
 
     static RANKWRIGHT_INLINE double sum_of(const double* lane, double rest) {
-        return ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
-               ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
+        double half[kLanes / 2];
+        for (std::size_t l = 0; l < kLanes / 2; ++l) half[l] = lane[l] + lane[l + kLanes / 2];
+        return (half[0] + half[1]) + (half[2] + half[3]) + rest;
     }
 
     // x_i . w of N rows, each as if it were alone
@@ -160,6 +161,7 @@ class DenseRows final : public Rows {
             for (std::size_t i = 0; i < c.size(); ++i) {
                 if (c[i] == 0) continue;
                 x[n] = row_of(begin + i);
+                prefetch_behind(x[n], n_features * sizeof(Float));
                 some[n] = c[i];
                 if (++n < kRows) continue;
                 add_to<kRows>(w, x, some);
