@@ -10,6 +10,8 @@ N ?= 1000000
 # LightGBM's and XGBoost's OpenMP threads would spin while they wait.
 export OMP_WAIT_POLICY := passive
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Each tester would compile all tests again, every time.
+export PYTHONDONTWRITEBYTECODE :=
 
 # One process more than cores: many tests wait for processes of their own.
 TESTERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
@@ -133,7 +135,7 @@ reproduce: $(VENV)/installed ## the papers' tables and figures (SCALE=quick|full
 fuzz: $(VENV)-fuzz/installed ## coverage-guided inputs to every reader of files (TARGET=letor|model|..., N=1000000)
 	scripts/fuzz.sh $(N) $(TARGET)
 
-build/letor_fuzz: fuzz/letor_fuzz.cpp $(wildcard cpp/letor_*.hpp) cpp/decimal.hpp cpp/hashing.hpp cpp/parallel.hpp
+build/letor_fuzz: fuzz/letor_fuzz.cpp $(wildcard cpp/letor_*.hpp cpp/decimal*.hpp) cpp/hashing.hpp cpp/instruction_sets.hpp cpp/parallel.hpp
 	mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Icpp $< -o $@ -pthread
 

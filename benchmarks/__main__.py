@@ -12,6 +12,7 @@ from benchmarks import (
     metrics,
     noise,
     online,
+    predicting,
     predtron,
     scoring,
     serving,
@@ -22,6 +23,7 @@ from benchmarks import (
 
 STEPS = {
     "loading": loading.run,
+    "predicting": predicting.run,
     "metrics": metrics.run,
     "linear": linear.run,
     "linear-scoring": linear_scoring.run,

@@ -28,10 +28,10 @@ std::vector<T> read(const std::string& path) {
 
 using Codes = std::vector<Block>;
 
-Codes encoded(const Forest& forest, const Features& X, InstructionSet set) {
+Codes encoded(const Forest& forest, const Rows& X, InstructionSet set) {
     Codes codes(X.n_rows / kBlock * forest.columns.size());
     for (std::size_t i = 0; i < X.n_rows; i += kBlock) {
-        X.encode(forest, i, kBlock, codes[i / kBlock * forest.columns.size()].byte, set);
+        encode(X, forest, i, kBlock, codes[i / kBlock * forest.columns.size()].byte, set);
     }
     return codes;
 }
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
                          set_begin,
                          {}},
                         n_features);
-    const DenseFeatures<float> documents(X.data(), n_docs, n_features);
+    const DenseRows<float> documents(X.data(), n_docs, n_features);
     const PieceRange all{0, forest.pieces.size()};
     std::vector<Block> masks(forest.most_nodes + 1);
     std::vector<double> sums(n_docs);

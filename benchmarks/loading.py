@@ -37,37 +37,44 @@ peak of anonymous pages during the call minus those before it (imports done)."""
 
 def run(quick: bool = False) -> None:
     """Benchmark."""
-    path = _files(QUICK_N_QUERIES if quick else N_QUERIES)
-    run_task(
-        Task(
-            name="loading",
-            title="Loading a LETOR file",
+    path = letor_files(QUICK_N_QUERIES if quick else N_QUERIES)
+    for name, title, contenders in (
+        ("loading", "Loading a LETOR file", [*_pair(path, THREADS), *_others(path)]),
+        ("loading-one-thread", "Loading a LETOR file, one thread", _pair(path, 1)),
+    ):
+        task = Task(
+            name=name,
+            title=title,
             method=METHOD,
             amount=path.stat().st_size / 1e6,
             unit="MB",
             agree=["rows", "queries"],
             watch_memory=True,
-            contenders=_contenders(path),
-        ),
-        quick,
-    )
+            contenders=contenders,
+        )
+        run_task(task, quick)
 
 
-def _contenders(path: Path) -> list[Contender]:
+def _pair(path: Path, n_threads: int) -> list[Contender]:
     return [
         Contender(
             "rankwright",
-            partial(_rankwright, path),
+            partial(_rankwright, path, n_threads),
             "rankwright",
             "rankwright.read: dense float32, labels, query ids, every field checked.",
         ),
         Contender(
             "XGBoost",
-            partial(_xgboost, path),
+            partial(_xgboost, path, n_threads),
             "xgboost-cpu",
             'DMatrix("file?format=libsvm"): sparse rows of float32 with groups.',
-            bars={"total": 5.0},
+            bars={"total": 6.0},
         ),
+    ]
+
+
+def _others(path: Path) -> list[Contender]:
+    return [
         Contender(
             "LightGBM",
             partial(_lightgbm, _without_qid(path)),
@@ -100,7 +107,7 @@ def _contenders(path: Path) -> list[Contender]:
     ]
 
 
-def _measured(
+def measured(
     load: Callable[[], Any], facts: Callable[[Any], dict[str, float]]
 ) -> Callable[[], Run]:
     kept: list[Any] = []  # so that the memory of the result is still there when it is measured
@@ -113,7 +120,7 @@ def _measured(
     return run
 
 
-def _rankwright(path: Path) -> Callable[[], Run]:
+def _rankwright(path: Path, n_threads: int) -> Callable[[], Run]:
     from rankwright import read
 
     def facts(data: Any) -> dict[str, float]:
@@ -121,14 +128,14 @@ def _rankwright(path: Path) -> Callable[[], Run]:
         counts = _counts(data.n_docs, data.n_queries)
         return {**counts, "array_bytes": sum(array.nbytes for array in arrays)}
 
-    return _measured(partial(read, path, n_jobs=THREADS), facts)
+    return measured(partial(read, path, n_jobs=n_threads), facts)
 
 
-def _xgboost(path: Path) -> Callable[[], Run]:
+def _xgboost(path: Path, n_threads: int) -> Callable[[], Run]:
     load = import_module("xgboost").DMatrix
     warnings.filterwarnings("ignore", message=r"(?s).*Text file input has been deprecated")
-    return _measured(
-        partial(load, f"{path}?format=libsvm", nthread=THREADS),
+    return measured(
+        partial(load, f"{path}?format=libsvm", nthread=n_threads),
         lambda data: _counts(data.num_row(), len(data.get_group())),
     )
 
@@ -136,7 +143,7 @@ def _xgboost(path: Path) -> Callable[[], Run]:
 def _lightgbm(path: Path) -> Callable[[], Run]:
     load = import_module("lightgbm").Dataset
     params = {"num_threads": THREADS, "verbosity": -1}
-    return _measured(
+    return measured(
         lambda: load(str(path), params=params).construct(),
         lambda data: _counts(data.num_data(), len(data.get_group())),
     )
@@ -144,7 +151,7 @@ def _lightgbm(path: Path) -> Callable[[], Run]:
 
 def _catboost(path: Path) -> Callable[[], Run]:
     load = import_module("catboost").Pool
-    return _measured(
+    return measured(
         partial(load, f"libsvm://{path}", thread_count=THREADS),
         lambda data: {"rows": data.num_row()},  # its query ids come as a large list of texts
     )
@@ -152,7 +159,7 @@ def _catboost(path: Path) -> Callable[[], Run]:
 
 def _sklearn(path: Path) -> Callable[[], Run]:
     load = import_module("sklearn.datasets").load_svmlight_file
-    return _measured(
+    return measured(
         partial(load, str(path), query_id=True),
         lambda data: {"rows_of_prefix": data[0].shape[0]},
     )
@@ -172,7 +179,7 @@ def _cat(path: Path) -> Callable[[], Run]:
     return run
 
 
-def _files(n_queries: int) -> Path:
+def letor_files(n_queries: int) -> Path:
     """Return the file, generated unless it is there; beside it the forms that some peers need."""
     path = DATA / f"mslr-like-{n_queries}.txt"
     DATA.mkdir(exist_ok=True)
@@ -247,7 +254,7 @@ print(seconds, processor, peak() - before, data.n_docs, data.n_features)
 
 def compare_versions(python: str, n_rounds: int) -> None:
     """Read in turns with both interpreters; print medians and the ratios of the rounds."""
-    for path in (_files(N_QUERIES), _sparse_file()):
+    for path in (letor_files(N_QUERIES), _sparse_file()):
         turns: dict[str, list[list[float]]] = {sys.executable: [], python: []}
         for _ in range(n_rounds + 1):
             for interpreter, rows in turns.items():

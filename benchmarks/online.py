@@ -5,6 +5,7 @@ One thread for every tool; Vowpal Wabbit has a second one that reads its cache.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -105,8 +106,15 @@ def _ours(learner: str, documents: Documents) -> Callable[[], Run]:
     kind = getattr(rw, learner)
 
     def run() -> Run:
+        start = time.thread_time()
         _, seconds = timed(lambda: kind().partial_fit(data.X, data.y, data.qid))
-        return Run({"total": seconds}, {"gigabytes_per_second": data.X.nbytes / seconds / 1e9})
+        # One thread: the processor's own seconds tell the same on a busy machine.
+        busy = time.thread_time() - start
+        facts = {
+            "gigabytes_per_second": data.X.nbytes / seconds / 1e9,
+            "documents_per_processor_second": data.n_docs / busy,
+        }
+        return Run({"total": seconds}, facts)
 
     return run
 

@@ -14,6 +14,7 @@ README = FOLDER.parent / "README.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 TASKS = (
     "loading",
+    "loading-one-thread",
     "metrics",
     "metrics-ties",
     "ndcg",

@@ -33,21 +33,6 @@ struct Scorer {
     InstructionSet set;
 };
 
-template <class Float>
-std::unique_ptr<Features> dense_features(InMatrix<Float> X) {
-    return std::make_unique<DenseFeatures<Float>>(X.data(), X.shape(0), X.shape(1));
-}
-
-template <class Float, class Index>
-std::unique_ptr<Features> sparse_features(In<Float> data, In<Index> indices, In<Index> indptr,
-                                          std::size_t n_features) {
-    require(indptr.size() > 0 && data.size() == indices.size() &&
-                static_cast<std::size_t>(indptr.data()[indptr.size() - 1]) <= data.size(),
-            "not a CSR matrix");
-    return std::make_unique<SparseFeatures<Float, Index>>(
-        data.data(), indices.data(), indptr.data(), indptr.size() - 1, n_features);
-}
-
 std::unique_ptr<Scorer> new_scorer(std::size_t n_features, In<std::int64_t> node_begin,
                                    In<std::int64_t> leaf_begin, In<std::int32_t> feature,
                                    In<std::uint8_t> missing, In<double> cut64, In<float> cut32,
@@ -73,13 +58,13 @@ std::unique_ptr<Scorer> new_scorer(std::size_t n_features, In<std::int64_t> node
     throw std::invalid_argument("no such instructions here");
 }
 
-void require_fit(const Scorer& scorer, const Features& X, std::size_t n_trees) {
+void require_fit(const Scorer& scorer, const Rows& X, std::size_t n_trees) {
     require(X.n_features == scorer.forest.n_features, "X must have the forest's features");
     require(n_trees <= scorer.forest.n_trees, "there are not so many trees");
 }
 
 // The trees are those that the scorer was made of.
-Result<double> contributions(const Scorer& scorer, const Features& X, In<std::int64_t> node_begin,
+Result<double> contributions(const Scorer& scorer, const Rows& X, In<std::int64_t> node_begin,
                              In<std::int64_t> leaf_begin, In<std::int32_t> left,
                              In<std::int32_t> right, In<std::int64_t> node_count,
                              In<std::int64_t> leaf_count, In<double> leaf_value, int threads) {
@@ -94,23 +79,6 @@ Result<double> contributions(const Scorer& scorer, const Features& X, In<std::in
     return make_array<double>(X.n_rows * X.n_features, [&](double* out) {
         ForestContributions(scorer.forest, trees).write(X, out, threads, scorer.set);
     });
-}
-
-void bind_features(nb::module_& m) {
-    nb::class_<Features>(m, "Features", "The features of documents that a forest scores.")
-        .def_ro("n_rows", &Features::n_rows)
-        .def_ro("n_features", &Features::n_features);
-    m.def("dense_features", &dense_features<float>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
-    m.def("dense_features", &dense_features<double>, "X"_a.noconvert(), nb::keep_alive<0, 1>());
-    const auto bind = [&m](auto function) {
-        m.def("sparse_features", function, "data"_a.noconvert(), "indices"_a.noconvert(),
-              "indptr"_a.noconvert(), "n_features"_a, nb::keep_alive<0, 1>(),
-              nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>());
-    };
-    bind(&sparse_features<float, std::int32_t>);
-    bind(&sparse_features<float, std::int64_t>);
-    bind(&sparse_features<double, std::int32_t>);
-    bind(&sparse_features<double, std::int64_t>);
 }
 
 // Numbers with blanks between them, each the double nearest to its text; nothing else may be there.
@@ -132,7 +100,6 @@ Result<double> read_numbers(std::string_view text) {
 }  // namespace
 
 void bind_forest(nb::module_& m) {
-    bind_features(m);
     m.def("read_numbers", &read_numbers, "text"_a, "The numbers of a text, as doubles.");
     m.def(
         "instruction_sets",
@@ -158,7 +125,7 @@ void bind_forest(nb::module_& m) {
              "set_words"_a.noconvert(), "instructions"_a = "")
         .def(
             "scores",
-            [](const Scorer& scorer, const Features& X, std::size_t n_trees, int threads) {
+            [](const Scorer& scorer, const Rows& X, std::size_t n_trees, int threads) {
                 require_fit(scorer, X, n_trees);
                 return make_array<double>(X.n_rows, [&](double* out) {
                     forest_scores(scorer.forest, X, n_trees, out, threads, scorer.set);
@@ -167,7 +134,7 @@ void bind_forest(nb::module_& m) {
             "X"_a, "n_trees"_a, "threads"_a)
         .def(
             "top",
-            [](const Scorer& scorer, const Features& X, In<std::int64_t> indptr, std::size_t k,
+            [](const Scorer& scorer, const Rows& X, In<std::int64_t> indptr, std::size_t k,
                std::size_t n_trees, int threads) {
                 require_fit(scorer, X, n_trees);
                 require(indptr.size() > 0 &&
@@ -187,7 +154,7 @@ void bind_forest(nb::module_& m) {
              "threads"_a)
         .def(
             "walkers",
-            [](const Scorer& scorer, const Features& X) {
+            [](const Scorer& scorer, const Rows& X) {
                 require_fit(scorer, X, 0);
                 return std::make_unique<Walkers>(scorer.forest, X, 0, X.n_rows, scorer.set);
             },

@@ -1,10 +1,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <tuple>
+#include <vector>
 
 #include "letor_parser.hpp"
 #include "letor_writer.hpp"
@@ -129,6 +132,27 @@ nb::bytes format_sparse(In<Float> data, In<Index> indices, In<Index> indptr, In<
                        comment_text, comment_offsets, first_index, n_threads);
 }
 
+// Numbers as Python writes them, one in a line.
+nb::bytes format_lines(In<double> values, int n_threads) {
+    constexpr std::size_t step = 1 << 12;
+    const std::size_t n = values.size();
+    std::vector<std::string> parts((n + step - 1) / step);
+    std::string text;
+    {
+        nb::gil_scoped_release release;
+        parallel_for(parts.size(), n_threads, [&](std::size_t i) {
+            std::string& part = parts[i];
+            char number[kMaxNumberLength];
+            for (std::size_t j = i * step; j < std::min(n, (i + 1) * step); ++j) {
+                part.append(number, write_repr(number, values.data()[j]) - number);
+                part += '\n';
+            }
+        });
+        for (const std::string& part : parts) text += part;
+    }
+    return nb::bytes(text.data(), text.size());
+}
+
 #define RANKWRIGHT_ROWS                                                                 \
     "rows"_a, "y"_a, "query"_a, "qid_text"_a, "qid_offsets"_a, "comment_text"_a.none(), \
         "comment_offsets"_a, "first_index"_a, "n_threads"_a
@@ -172,9 +196,9 @@ void bind_letor(nb::module_& m) {
         "Fill the buffer from a file; return how many bytes there are, fewer only at its end.");
 #endif
     nb::class_<LetorOptions>(m, "LetorOptions")
-        .def(nb::init<std::int64_t, std::int64_t, bool, bool, bool, std::int64_t>(),
+        .def(nb::init<std::int64_t, std::int64_t, bool, bool, bool, std::int64_t, bool>(),
              "first_index"_a, "n_features"_a, "fixed_width"_a, "allow_nan"_a, "doc_ids"_a,
-             "longest_id"_a);
+             "longest_id"_a, "portable"_a = false);
     nb::class_<LetorText> text(m, "LetorText", "LETOR text after the first pass.");
     text.def(
             "__init__",
@@ -201,6 +225,8 @@ void bind_letor(nb::module_& m) {
         .def("scan_all_indices", &LetorText::scan_all_indices,
              nb::call_guard<nb::gil_scoped_release>())
         .def("checksum", &LetorText::checksum, nb::call_guard<nb::gil_scoped_release>());
+    m.def("format_lines", &format_lines, "values"_a, "n_threads"_a,
+          "Numbers as Python writes them, one in a line.");
     text.attr("chunk_bytes") = LetorText::kChunkBytes;
     bind_dense<float>(m, text);
     bind_dense<double>(m, text);

@@ -170,7 +170,9 @@ void bind_descent(nb::module_& m) {
         [](nb::callable f) -> std::unique_ptr<QueryLoss> {
             return std::make_unique<PythonLoss>(std::move(f));
         },
-        "f"_a, nb::sig("def loss_by_query(f: collections.abc.Callable[..., tuple[float, object]]) -> QueryLoss"),
+        "f"_a,
+        nb::sig("def loss_by_query(f: collections.abc.Callable[..., tuple[float, object]]) -> "
+                "QueryLoss"),
         "What f(scores, q, draw) says: the value and the gradient of query q.");
     m.def(
         "cross_entropies",

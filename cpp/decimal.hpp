@@ -9,8 +9,10 @@
 // 2^(e-51) from one, and the double at most 2^(e-53) from the decimal.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -245,6 +247,53 @@ inline char* write_number(char* p, Float value) {
         if (precision == most || from_token<Float>(p, p + length) == value) return p + length;
     }
 #endif
+}
+
+// Writes a double as Python's repr does: the fewest digits that read back the same, with an
+// exponent below 1e-4 and from 1e16 on; returns the end.
+inline char* write_repr(char* p, double value) {
+    if (!std::isfinite(value)) {
+        const char* word = std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+        const std::size_t length = std::strlen(word);
+        std::memcpy(p, word, length);
+        return p + length;
+    }
+    char text[kMaxNumberLength];
+#if defined(__cpp_lib_to_chars)
+    char* end =
+        std::to_chars(text, text + kMaxNumberLength, value, std::chars_format::scientific).ptr;
+#else
+    char* end = text;
+    for (int precision = 0; precision < 17; ++precision) {
+        end = text + std::snprintf(text, kMaxNumberLength, "%.*e", precision, value);
+        if (from_token<double>(text, end) == value) break;
+    }
+#endif
+    // text is [-]d[.ddd]e(+|-)dd: take it apart.
+    const char* from = text;
+    if (*from == '-') *p++ = *from++;
+    const char* mark = end;
+    while (*--mark != 'e') {
+    }
+    char digits[kMaxNumberLength];
+    int n = 0, exponent = 0;
+    for (const char* c = from; c < mark; ++c) {
+        if (*c != '.') digits[n++] = *c;
+    }
+    for (const char* c = mark + 2; c < end; ++c) exponent = 10 * exponent + (*c - '0');
+    if (mark[1] == '-') exponent = -exponent;
+    if (exponent < -4 || exponent >= 16) {
+        std::memcpy(p, from, end - from);
+        return p + (end - from);
+    }
+    const int before = std::max(exponent + 1, 0);  // digits before the point
+    if (before == 0) *p++ = '0';
+    for (int i = 0; i < before; ++i) *p++ = i < n ? digits[i] : '0';
+    *p++ = '.';
+    for (int i = exponent + 1; i < 0; ++i) *p++ = '0';
+    for (int i = before; i < n; ++i) *p++ = digits[i];
+    if (n <= before) *p++ = '0';
+    return p;
 }
 
 }  // namespace rankwright

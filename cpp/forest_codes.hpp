@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
+#include <type_traits>
 
 #include "forest.hpp"
 #include "instruction_sets.hpp"
+#include "rows.hpp"
 
 namespace rankwright {
 
@@ -121,65 +122,49 @@ void encode_column(const Forest& forest, const Column& column, const Float* x, s
     for (std::size_t i = 0; i < n; ++i) out[i] = forest.code(column, x[i]);
 }
 
-// The features of documents: rows of a dense or a CSR matrix.
-class Features {
-  public:
-    const std::size_t n_rows, n_features;
-
-    virtual ~Features() = default;
-    // The n rows from `begin` on, kBlock at most.
-    virtual void encode(const Forest& forest, std::size_t begin, std::size_t n, std::uint8_t* codes,
-                        InstructionSet set) const = 0;
-
-  protected:
-    Features(std::size_t rows, std::size_t features) : n_rows(rows), n_features(features) {}
-};
-
+// The codes of n rows from `begin` on, kBlock at most.
 template <class Float>
-class DenseFeatures final : public Features {
-    const Float* data_;
-
-  public:
-    DenseFeatures(const Float* data, std::size_t rows, std::size_t features)
-        : Features(rows, features), data_(data) {}
-
-    void encode(const Forest& forest, std::size_t begin, std::size_t n, std::uint8_t* codes,
-                InstructionSet set) const override {
-        const Float* rows = data_ + begin * n_features;
-        Float x[kBlock] = {};
-        for (const Column& column : forest.columns) {
-            for (std::size_t i = 0; i < n; ++i) x[i] = rows[i * n_features + column.feature];
-            encode_column(forest, column, x, n, codes, set);
-            codes += kBlock;
-        }
+void encode_rows(const DenseRows<Float>& X, const Forest& forest, std::size_t begin, std::size_t n,
+                 std::uint8_t* codes, InstructionSet set) {
+    const Float* rows = X.data() + begin * X.n_features;
+    Float x[kBlock] = {};
+    for (const Column& column : forest.columns) {
+        for (std::size_t i = 0; i < n; ++i) x[i] = rows[i * X.n_features + column.feature];
+        encode_column(forest, column, x, n, codes, set);
+        codes += kBlock;
     }
-};
+}
 
 // What is not stored is 0.
 template <class Float, class Index>
-class SparseFeatures final : public Features {
-    const Float* data_;
-    const Index *indices_, *indptr_;
-
-  public:
-    SparseFeatures(const Float* data, const Index* indices, const Index* indptr, std::size_t rows,
-                   std::size_t features)
-        : Features(rows, features), data_(data), indices_(indices), indptr_(indptr) {}
-
-    void encode(const Forest& forest, std::size_t begin, std::size_t n, std::uint8_t* codes,
-                InstructionSet) const override {
-        for (std::size_t c = 0; c < forest.columns.size(); ++c) {
-            std::memset(codes + c * kBlock, forest.columns[c].of_zero, kBlock);
-        }
-        for (std::size_t i = 0; i < n; ++i) {
-            for (Index k = indptr_[begin + i]; k < indptr_[begin + i + 1]; ++k) {
-                const auto j = static_cast<std::size_t>(indices_[k]);
-                for (std::size_t c = forest.columns_of[j]; c < forest.columns_of[j + 1]; ++c) {
-                    codes[c * kBlock + i] = forest.code(forest.columns[c], data_[k]);
-                }
-            }
-        }
+void encode_rows(const SparseRows<Float, Index>& X, const Forest& forest, std::size_t begin,
+                 std::size_t n, std::uint8_t* codes, InstructionSet) {
+    for (std::size_t c = 0; c < forest.columns.size(); ++c) {
+        std::memset(codes + c * kBlock, forest.columns[c].of_zero, kBlock);
     }
-};
+    for (std::size_t i = 0; i < n; ++i) {
+        X.each(begin + i, [&](std::size_t feature, Float value) {
+            for (auto c = forest.columns_of[feature]; c < forest.columns_of[feature + 1]; ++c) {
+                codes[c * kBlock + i] = forest.code(forest.columns[c], value);
+            }
+        });
+    }
+}
+
+// The same for rows of any kind: which, is asked once for a block.
+inline void encode(const Rows& X, const Forest& forest, std::size_t begin, std::size_t n,
+                   std::uint8_t* codes, InstructionSet set) {
+    const auto done_as = [&]<class Kind>(std::type_identity<Kind>) {
+        const auto* rows = dynamic_cast<const Kind*>(&X);
+        if (rows) encode_rows(*rows, forest, begin, n, codes, set);
+        return rows != nullptr;
+    };
+    done_as(std::type_identity<DenseRows<float>>()) ||
+        done_as(std::type_identity<DenseRows<double>>()) ||
+        done_as(std::type_identity<SparseRows<float, std::int32_t>>()) ||
+        done_as(std::type_identity<SparseRows<double, std::int32_t>>()) ||
+        done_as(std::type_identity<SparseRows<float, std::int64_t>>()) ||
+        done_as(std::type_identity<SparseRows<double, std::int64_t>>());
+}
 
 }  // namespace rankwright

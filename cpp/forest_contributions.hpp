@@ -260,7 +260,7 @@ class ForestContributions {
     }
 
     // out[document][feature], of n_rows documents.
-    void write(const Features& X, double* out, int threads, InstructionSet set) const {
+    void write(const Rows& X, double* out, int threads, InstructionSet set) const {
         parallel_for((X.n_rows + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
             const std::size_t begin = block * kBlock, n = std::min(kBlock, X.n_rows - begin);
             write_block(X, begin, n, out + begin * X.n_features, set);
@@ -289,10 +289,10 @@ class ForestContributions {
         for (const PathFeature& each : path) place[each.feature] = kAbsent;
     }
 
-    void write_block(const Features& X, std::size_t begin, std::size_t n_docs, double* out,
+    void write_block(const Rows& X, std::size_t begin, std::size_t n_docs, double* out,
                      InstructionSet set) const {
         std::vector<Block> codes(forest_.columns.size());
-        if (!codes.empty()) X.encode(forest_, begin, n_docs, codes.data()->byte, set);
+        if (!codes.empty()) encode(X, forest_, begin, n_docs, codes.data()->byte, set);
         std::vector<std::uint64_t> left;
         for (const Place& split : forest_.places) {
             left.push_back(goes_left(codes[split.column], split.bound));

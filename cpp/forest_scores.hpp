@@ -29,7 +29,7 @@ class Walkers {
     std::vector<double> sums_;
 
   public:
-    Walkers(const Forest& forest, const Features& X, std::size_t begin, std::size_t end,
+    Walkers(const Forest& forest, const Rows& X, std::size_t begin, std::size_t end,
             InstructionSet set)
         : forest_(forest),
           set_(set),
@@ -39,7 +39,7 @@ class Walkers {
           n_docs(end - begin) {
         Block* codes = codes_.data();
         for (; begin < end; begin += kBlock, codes += forest.columns.size()) {
-            X.encode(forest, begin, std::min(kBlock, end - begin), codes->byte, set);
+            encode(X, forest, begin, std::min(kBlock, end - begin), codes->byte, set);
         }
     }
 
@@ -71,7 +71,7 @@ class Walkers {
 };
 
 // out[i] = the sum over the first n_trees trees.
-inline void forest_scores(const Forest& forest, const Features& X, std::size_t n_trees, double* out,
+inline void forest_scores(const Forest& forest, const Rows& X, std::size_t n_trees, double* out,
                           int threads, InstructionSet set) {
     const std::size_t n_parts = (X.n_rows + kPartDocs - 1) / kPartDocs;
     parallel_for(n_parts, threads, [&](std::size_t part) {
@@ -89,7 +89,7 @@ inline void forest_scores(const Forest& forest, const Features& X, std::size_t n
 // the others have -infinity. Trees come in stages; after each, documents stop that the others
 // cannot let in: with s the k-th largest sum so far, those below s minus what the trees to come can
 // give more to one document than to another.
-inline void forest_top(const Forest& forest, const Features& X, std::size_t begin, std::size_t end,
+inline void forest_top(const Forest& forest, const Rows& X, std::size_t begin, std::size_t end,
                        std::size_t n_trees, std::size_t k, double* out, InstructionSet set) {
     std::fill(out + begin, out + end, -std::numeric_limits<double>::infinity());
     if (k == 0 || begin == end) return;

@@ -192,7 +192,7 @@ class LetorText {
             const Chunk& chunk = chunks_[c];
             if (chunk.end[-1] != '\n') throw TextChanged();
             Sink sink(out, options.n_features, chunk.first_row, chunk.first_entry, chunk.n_entries);
-            letor::RowParser<Sink, Float> parser(options, texts, sink);
+            letor::RowParser<Sink, Float> parser(options, texts, sink, chunk.begin, chunk.end);
             parse_lines(parser, sink, chunk, y, qid);
             found[c] = {describe(chunk, parser),
                         parser.n_with_qid,

@@ -2,26 +2,20 @@
 //
 //     line    = label [ "qid:" id ] { index ":" value } [ "#" comment ]
 //
-// Blanks are spaces and tabs. A line ends with '\n' or "\r\n". Reading never goes more than
-// kPadding bytes past the end of a line.
+// Blanks are spaces and tabs. A line ends with '\n' or "\r\n".
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <numeric>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "decimal.hpp"
-#include "hashing.hpp"
+#include "letor_batch.hpp"
+#include "letor_tokens.hpp"
 
 namespace rankwright {
 
@@ -58,6 +52,7 @@ struct LetorOptions {
     bool allow_nan = false;
     bool doc_ids = false;            // to be kept
     std::int64_t longest_id = 1000;  // in characters
+    bool portable = false;           // without the instructions that only some processors have
 };
 
 // Ids of successive rows, equal neighbours once: id i, ended by '\n', is of the rows from starts[i]
@@ -93,104 +88,6 @@ struct IdRuns {
 
 namespace letor {
 
-inline constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int32_t>::max() - 1;
-
-inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
-inline bool is_line_end(char c) { return c == '\n' || c == '#' || c == '\r'; }
-inline bool is_separator(char c) { return is_blank(c) || is_line_end(c); }
-
-inline const char* skip_blanks(const char* p) {
-    while (is_blank(*p)) ++p;
-    return p;
-}
-inline const char* skip_token(const char* p) {
-    while (!is_separator(*p)) ++p;
-    return p;
-}
-inline const char* next_line(const char* p, const char* end) {
-    const void* newline = std::memchr(p, '\n', end - p);
-    return newline ? static_cast<const char*>(newline) + 1 : end;
-}
-// Is there a row on the line that starts at p?
-inline bool is_row(const char* p) { return !is_line_end(*skip_blanks(p)); }
-
-// How often c occurs. Bytes are counted in bytes as long as they cannot overflow: std::count widens
-// every comparison to 64 bits.
-inline std::int64_t count_char(const char* p, const char* end, char c) {
-    constexpr std::ptrdiff_t width = 16;
-    std::int64_t total = 0;
-    while (end - p >= width) {
-        std::array<std::uint8_t, width> lanes{};
-        for (auto n = std::min<std::ptrdiff_t>((end - p) / width, 255); n > 0; --n, p += width) {
-            for (std::ptrdiff_t i = 0; i < width; ++i) lanes[i] += p[i] == c;
-        }
-        total += std::accumulate(lanes.begin(), lanes.end(), std::int64_t(0));
-    }
-    return total + std::count(p, end, c);
-}
-
-// A sum of the bytes that depends on their order.
-inline std::uint64_t checksum(const char* p, const char* end) {
-    constexpr std::uint64_t odd[] = {0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u, 0x94D049BB133111EBu,
-                                     0xD6E8FEB86659FD93u};
-    std::uint64_t lanes[] = {1, 2, 3, 4};
-    for (; end - p >= 32; p += 32) {
-        for (int i = 0; i < 4; ++i) lanes[i] = (lanes[i] ^ load8(p + 8 * i)) * odd[i];
-    }
-    std::uint64_t sum = mix(lanes[0]) ^ mix(lanes[1]) ^ mix(lanes[2]) ^ mix(lanes[3]);
-    for (; p < end; ++p) sum = mix(sum ^ static_cast<unsigned char>(*p));
-    return sum;
-}
-
-inline bool starts_with_qid(const char* p) { return std::memcmp(p, "qid:", 4) == 0; }
-
-// Reads an index and its colon; returns the position behind them, or nullptr.
-inline const char* read_index(const char* p, std::int64_t& index) {
-    const std::uint64_t word = load8(p);
-    if (const int n = count_digits(word); n > 0 && n < 8 && p[n] == ':') [[likely]] {
-        index = static_cast<std::int64_t>(digits_value(word, n));
-        return p + n + 1;
-    }
-    const char* begin = p;
-    std::int64_t value = 0;
-    for (; is_digit(*p); ++p)
-        value = std::min<std::int64_t>(10 * value + (*p - '0'), kMaxIndex + 1);
-    index = value;
-    return p > begin && *p == ':' ? p + 1 : nullptr;
-}
-
-// Reads a qid; returns whether it is an integer. It is one if its text is the usual text of one, so
-// that nothing is lost: "7", not "007".
-inline bool read_qid(const char* p, const char* end, std::int64_t& qid) {
-    const char* digits = p + (*p == '-');
-    const bool canonical = end - digits == 1 ? is_digit(*digits) && (*digits != '0' || digits == p)
-                                             : is_digit(*digits) && *digits != '0';
-    qid = 0;
-    const auto [stop, error] = std::from_chars(p, end, qid);
-    return canonical && stop == end && error == std::errc();
-}
-
-// UTF-8: every byte but 10xxxxxx begins a character.
-inline bool is_longer(std::string_view id, std::int64_t longest) {
-    if (static_cast<std::int64_t>(id.size()) <= longest) return false;
-    return std::count_if(id.begin(), id.end(), [](char c) { return (c & 0xC0) != 0x80; }) > longest;
-}
-
-// The document id in a comment: the X of "# docid = X ...", else all of it, trimmed.
-inline std::string_view doc_id(const char* begin, const char* end) {
-    begin = skip_blanks(begin + 1);
-    while (end > begin && (is_blank(end[-1]) || end[-1] == '\r')) --end;
-    if (end - begin > 5 && std::memcmp(begin, "docid", 5) == 0) {
-        const char* value = skip_blanks(begin + 5);
-        if (*value == '=') {
-            begin = value = skip_blanks(value + 1);
-            while (value < end && !is_blank(*value)) ++value;
-            end = std::max(value, begin);
-        }
-    }
-    return {begin, static_cast<std::size_t>(end - begin)};
-}
-
 // Writes a row of a dense matrix; entries come with increasing columns.
 template <class Float>
 class DenseSink {
@@ -204,6 +101,15 @@ class DenseSink {
     void put(std::int64_t column, Float value) {
         for (; next_ < column; ++next_) row_[next_] = 0;
         row_[next_++] = value;
+    }
+    void put_all(const std::int32_t* columns, const Float* values, std::int64_t n) {
+        if (columns[n - 1] - columns[0] == n - 1) {
+            std::fill(row_ + next_, row_ + columns[0], Float(0));
+            std::copy(values, values + n, row_ + columns[0]);
+            next_ = columns[0] + n;
+        } else {
+            for (std::int64_t i = 0; i < n; ++i) put(columns[i], values[i]);
+        }
     }
     void finish_row() {
         std::fill(row_ + next_, row_ + n_features_, Float(0));
@@ -245,6 +151,15 @@ class SparseSink {
         out_.data[next_] = value;
         out_.indices[next_++] = static_cast<Index>(column);
     }
+    void put_all(const std::int32_t* columns, const Float* values, std::int64_t n) {
+        if (n > end_ - next_) [[unlikely]] {
+            overflow_ = true;
+            return;
+        }
+        std::copy(values, values + n, out_.data + next_);
+        std::copy(columns, columns + n, out_.indices + next_);
+        next_ += n;
+    }
     void finish_row() {
         begin_ = next_;
         out_.indptr[++row_] = static_cast<Index>(next_);
@@ -253,65 +168,15 @@ class SparseSink {
     bool is_full() const { return next_ == end_ && !overflow_; }
 };
 
-// The texts "1:", "2:", ... as words, so that a line which lists every feature in order needs one
-// comparison for an index instead of a digit loop.
-class IndexTexts {
-    struct Text {
-        std::uint64_t word = 1, mask = 0;  // matches nothing
-        int length = 0;
-
-        int match(const char* p) const { return (load8(p) & mask) == word ? length : 0; }
-    };
-    std::vector<Text> texts_;
-
-  public:
-    IndexTexts(std::int64_t first_index, std::int64_t n_features) {
-        constexpr std::int64_t most = 4096;
-        texts_.resize(std::min(n_features, most) + 1);
-        for (std::size_t i = 0; i + 1 < texts_.size(); ++i) {
-            const std::string text =
-                std::to_string(first_index + static_cast<std::int64_t>(i)) + ":";
-            Text& t = texts_[i];
-            t.length = static_cast<int>(text.size());
-            t.word = 0;
-            std::memcpy(&t.word, text.data(), text.size());
-            t.mask = (std::uint64_t(1) << (8 * t.length)) - 1;
-        }
-    }
-    // Length of the text of feature `column` if p starts with it, else 0.
-    int match(const char* p, std::int64_t column) const { return at(column).match(p); }
-
-    // Reads entries "index:value " as long as they are plain and list every feature from `column`
-    // on, into out; returns how many, and moves p behind them. This is nearly all of a dense file,
-    // and has nothing to do but find digits.
-    template <class Float>
-    std::int64_t read_run(const char*& p, std::int64_t column, Float* out) const {
-        const Text* text = &at(column);
-        Float* const begin = out;
-        const char* here = p;
-        while (const int length = text->match(here)) {
-            const char* next = read_plain(here + length, *out);
-            if (!next) break;
-            here = next;
-            ++out;
-            ++text;
-        }
-        p = here;
-        return out - begin;
-    }
-
-  private:
-    const Text& at(std::int64_t column) const {
-        return texts_[std::min<std::size_t>(column, texts_.size() - 1)];
-    }
-};
-
 // Parses the lines of a chunk, one after the other, until the first fault.
 template <class Sink, class Float>
 class RowParser {
     const LetorOptions& options_;
     const IndexTexts& texts_;
     Sink& sink_;
+    const char *begin_, *end_;  // of the chunk
+    EntryBatch<Float> batch_;
+    int trust_;  // how many more rows may prove that batches do not pay here
     std::vector<std::pair<std::int64_t, Float>> scratch_;
     std::int64_t qid_ = 0;  // of the last row
 
@@ -324,8 +189,14 @@ class RowParser {
     bool qid_is_integer = true;
     IdRuns qids, doc_ids;
 
-    RowParser(const LetorOptions& options, const IndexTexts& texts, Sink& sink)
-        : options_(options), texts_(texts), sink_(sink) {}
+    RowParser(const LetorOptions& options, const IndexTexts& texts, Sink& sink, const char* begin,
+              const char* end)
+        : options_(options),
+          texts_(texts),
+          sink_(sink),
+          begin_(begin),
+          end_(end),
+          trust_(options.portable || !batch_.runs_here() ? 0 : 32) {}
 
     // Parses a row up to its comment or the end of its line, and returns that place.
     const char* parse_row(const char* p, std::int64_t row, double& y, std::int64_t& qid) {
@@ -384,6 +255,7 @@ class RowParser {
         const char* features = p;
         std::int64_t expected = 0;  // column
         bool increasing = true;
+        p = read_batches(p, expected);
         for (;;) {
             p = skip_blanks(p);
             if constexpr (requires { sink_.next(); }) {
@@ -436,6 +308,21 @@ class RowParser {
         if (increasing) return p;
         const std::int64_t twice = put_sorted();
         return twice < 0 ? p : fail(LetorFault::duplicate, label, twice);
+    }
+
+    // Reads as many entries as batches do.
+    const char* read_batches(const char* p, std::int64_t& expected) {
+        if (trust_ == 0 || p - begin_ < batch_.kBefore) return p;
+        int n;
+        do {
+            p = skip_blanks(p);
+            n = batch_.read(p, end_, texts_, options_.first_index, options_.n_features, expected);
+            if (n == 0) break;
+            sink_.put_all(batch_.columns.data(), batch_.values.data(), n);
+            expected = batch_.columns[n - 1] + 1;
+        } while (n == batch_.kMost);
+        trust_ -= !is_line_end(*p);
+        return p;
     }
 
     // Reads the value of an entry in any spelling; on a fault, notes it and returns nullptr.

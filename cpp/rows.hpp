@@ -122,6 +122,8 @@ class DenseRows final : public Rows {
     DenseRows(const Float* data, std::size_t n_rows, std::size_t n_features)
         : Rows(n_rows, n_features), data_(data) {}
 
+    const Float* data() const { return data_; }
+
     double dot(std::size_t row, const double* w) const override {
         double result;
         wide([&]() RANKWRIGHT_INLINE { dot_rows<1>(row_of(row), w, &result); });
@@ -205,6 +207,14 @@ class SparseRows final : public Rows {
     SparseRows(const Float* data, const Index* indices, const Index* indptr, std::size_t n_rows,
                std::size_t n_features)
         : Rows(n_rows, n_features), data_(data), indices_(indices), indptr_(indptr) {}
+
+    // Calls use(feature, value) for what the row has.
+    template <class Use>
+    void each(std::size_t row, const Use& use) const {
+        for (auto i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            use(static_cast<std::size_t>(indices_[i]), data_[i]);
+        }
+    }
 
     double dot(std::size_t row, const double* w) const override {
         double sum = 0;

@@ -6,7 +6,8 @@
 // Every input lies in a heap block of exactly its size and padding, so that any read behind them is
 // seen. What must hold for each:
 //
-// - the outcome, fault or arrays, is the same bit for bit for every chunk size and thread count;
+// - the outcome, fault or arrays, is the same bit for bit for every chunk size and thread count,
+//   and without the instructions that only some processors have;
 // - a dense matrix holds what a sparse one holds;
 // - accepted numbers are those of strtof and strtod, and ids those of the text;
 // - written and read again, the rows are the same;
@@ -162,6 +163,7 @@ struct Settings {
     std::size_t chunk_bytes = std::size_t(1) << 20;
     bool allow_nan = false;
     std::int64_t longest_id = 1000;
+    bool portable = false;
     std::optional<std::int64_t> first_index, n_features;
 };
 
@@ -247,7 +249,8 @@ Outcome<Float> read(std::string_view input, const Settings& settings, bool dense
         out.skipped = dense && out.n_features > 0 && text.n_rows > 1'000'000 / out.n_features;
         if (out.skipped) return out;
         const LetorOptions options{out.first_index,    out.n_features, again || settings.n_features,
-                                   settings.allow_nan, true,           settings.longest_id};
+                                   settings.allow_nan, true,           settings.longest_id,
+                                   settings.portable};
         out.error = parse(text, options, dense, out);
         if (out.error.fault != LetorFault::rescan) break;
         require(!again, "a second scan is enough");
@@ -276,7 +279,7 @@ void check_same(const Outcome<Float>& a, const Outcome<Float>& b) {
         return std::tie(e.fault, e.line, e.index, e.text);
     };
     require(fault(a.error) == fault(b.error),
-            "the fault does not depend on chunks, threads or form");
+            "the fault does not depend on chunks, threads, form or processor");
     require(a.n_rows == b.n_rows && a.n_lines == b.n_lines && a.has_qid == b.has_qid &&
                 a.first_without_qid == b.first_without_qid,
             "rows and lines do not depend on chunks, threads or form");
@@ -433,10 +436,15 @@ void check_round_trip(const Outcome<Float>& out, const Rows& X, Random& random) 
     }
 }
 
+// Entries are read many at a time only in chunks that are longer than a few of them.
+std::size_t some_chunk(Random& random) {
+    return random.below(2) ? random.between(1, 64) : random.between(200, 2000);
+}
+
 // Counts one text and parses another in its place: an error or any numbers, but inside the arrays.
 void check_change(std::string_view input, std::string other, Random& random) {
     PaddedText copy(input);
-    LetorText text(copy, static_cast<int>(random.between(1, 3)), random.between(1, 64));
+    LetorText text(copy, static_cast<int>(random.between(1, 3)), some_chunk(random));
     other.resize(input.size(), random.below(2) ? '\n' : '1');
     copy.set(other);
     const std::int64_t n_features = std::min<std::int64_t>(text.max_index + 1, 64);
@@ -457,7 +465,8 @@ void check_input(std::string_view input, bool allow_nan, Random& random) {
     const auto plain = read<Float>(input, settings, false);
 
     const auto vary = [&] {
-        settings.chunk_bytes = random.between(1, 64);
+        settings.chunk_bytes = some_chunk(random);
+        settings.portable = random.below(2) == 0;
         settings.n_threads = static_cast<int>(random.between(1, 3));
     };
     vary();
@@ -470,7 +479,7 @@ void check_input(std::string_view input, bool allow_nan, Random& random) {
 
     require(same_bits(plain.indptr, varied.indptr) && same_bits(plain.indices, varied.indices) &&
                 same_bits(plain.data, varied.data),
-            "entries do not depend on chunks or threads");
+            "entries do not depend on chunks, threads or processor");
     check_sparse(plain);
     check_numbers(input, plain);
     const SparseRows<Float, std::int32_t> sparse_rows{plain.data.data(), plain.indices.data(),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import scipy.linalg  # noqa: F401  loads all of BLAS that is limited below
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 # Under ``python -O`` the assertions of what tests import would count for nothing.
 pytest.register_assert_rewrite("tests.reference", "tests.soak", "tests.comparison_sample")
@@ -13,6 +15,9 @@ untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", untimed)  # CI's
 settings.register_profile("quick", untimed, max_examples=50)
 settings.load_profile("quick")
+
+# Threads of BLAS spin while they wait for each other, beside as many processes as there are cores.
+threadpool_limits(1, user_api="blas")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

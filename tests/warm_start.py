@@ -3,7 +3,7 @@
 A server imports them once. The command ``rankwright`` hands its arguments, folder, environment and
 streams to the server, which forks a process that is the command.
 
-Modules of rankwright are not imported before: those see a fork and would say so.
+The trees are not imported before: they see a fork and would say so.
 """
 
 from __future__ import annotations
@@ -49,8 +49,13 @@ def warm_command() -> Iterator[Path]:
             server.communicate()
 
 
+_IMPORTED = (
+    "pyarrow.csv polars rich.table rankwright.cli rankwright.comparison rankwright.persistence"
+)
+
+
 def _serve(address: str) -> None:
-    for name in ("sklearn.base", "scipy.optimize", "pyarrow.csv", "polars", "narwhals", "typer"):
+    for name in _IMPORTED.split():
         with suppress(ImportError):
             import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait for commands

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
         PredtronOrdinal,
         PredtronRanker,
     )
-    from rankwright.scoring import Scorer
-    from rankwright.scoring.loading import load
+    from rankwright.scoring import Scorer, load
     from rankwright.streaming import fit_stream
     from rankwright.trees import BoostedRanker
 
@@ -87,7 +86,7 @@ _WHERE = {
     "WidrowHoff": "rankwright.online",
     "BoostedRanker": "rankwright.trees",
     "fit_stream": "rankwright.streaming",
-    "load": "rankwright.scoring.loading",
+    "load": "rankwright.scoring",
     "save": "rankwright.persistence",
     "ConvergenceWarning": "rankwright.exceptions",
     "DataError": "rankwright.exceptions",

@@ -27,6 +27,7 @@ class LetorOptions:
         allow_nan: bool,
         doc_ids: bool,
         longest_id: int,
+        portable: bool = False,
     ) -> None: ...
 
 class LetorText:
@@ -124,6 +125,14 @@ class LetorText:
         qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
         options: LetorOptions,
     ) -> tuple[str, int, int, bytes] | None: ...
+
+def format_lines(
+    values: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> bytes:
+    """Numbers as Python writes them, one in a line."""
 
 @overload
 def format_dense(
@@ -437,79 +446,6 @@ def multiply_transposed(
     ],
     threads: int,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
-
-class Features:
-    """The features of documents that a forest scores."""
-
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def n_features(self) -> int: ...
-
-@overload
-def dense_features(
-    X: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-) -> Features: ...
-@overload
-def dense_features(
-    X: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-) -> Features: ...
-@overload
-def sparse_features(
-    data: Annotated[
-        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indices: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indptr: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    n_features: int,
-) -> Features: ...
-@overload
-def sparse_features(
-    data: Annotated[
-        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indices: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indptr: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    n_features: int,
-) -> Features: ...
-@overload
-def sparse_features(
-    data: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indices: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indptr: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    n_features: int,
-) -> Features: ...
-@overload
-def sparse_features(
-    data: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indices: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    indptr: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    n_features: int,
-) -> Features: ...
 def read_numbers(text: str) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """The numbers of a text, as doubles."""
 
@@ -566,11 +502,11 @@ class ForestScorer:
         instructions: str = "",
     ) -> None: ...
     def scores(
-        self, X: Features, n_trees: int, threads: int
+        self, X: Rows, n_trees: int, threads: int
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def top(
         self,
-        X: Features,
+        X: Rows,
         indptr: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
@@ -580,7 +516,7 @@ class ForestScorer:
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def contributions(
         self,
-        X: Features,
+        X: Rows,
         node_begin: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
@@ -604,7 +540,7 @@ class ForestScorer:
         ],
         threads: int,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
-    def walkers(self, X: Features) -> Walkers: ...
+    def walkers(self, X: Rows) -> Walkers: ...
 
 class Rule:
     """Tie rule, value of undefined queries, threads."""

@@ -153,11 +153,12 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule] = RULES) -> None:
       ...
     ValueError: max_iter must be a positive integer or None, but is 'abc'.
     """
-    defaults = inspect.signature(type(estimator)).parameters
     rules = {**rules, **getattr(estimator, "RULES", {})}  # a class may allow more
-    for name, value in estimator.get_params(deep=False).items():
+    # get_params would read the signature once more, which costs where pieces are small.
+    parameters = inspect.signature(type(estimator).__init__).parameters
+    for name, parameter in sorted(parameters.items()):
         if name == "n_jobs":
-            n_threads(value)
+            n_threads(estimator.n_jobs)
         elif name in rules:
-            optional = name == "penalty" or defaults[name].default is None
-            rules[name].check(name, value, optional=optional)
+            optional = name == "penalty" or parameter.default is None
+            rules[name].check(name, getattr(estimator, name), optional=optional)

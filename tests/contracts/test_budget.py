@@ -35,7 +35,7 @@ def random_rows(rng: np.random.Generator, n: int, d: int, k: int) -> tuple[Any, 
 def test_the_twin_does_the_same() -> None:
     rng = np.random.default_rng(0)
     shrank = 0
-    for _ in range(60):
+    for _ in range(30):
         k, budget = int(rng.integers(2, 4)), int(rng.integers(1, 9))
         X, y, _ = random_rows(rng, 60, 3, k)
         X *= 10.0 ** rng.integers(-3, 4)
@@ -50,7 +50,7 @@ def test_the_twin_does_the_same() -> None:
         )
         assert model.forgotten_[-1] == pytest.approx(run.shrinkage, abs=1e-6)
         shrank += any(phi < 1 for phi in run.factors)
-    assert shrank > 30
+    assert shrank > 15
 
 
 def learners(budget: int) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def learners(budget: int) -> dict[str, Any]:
 def test_bounds_hold_for_rows_and_the_support_stays_small(name: str) -> None:
     rng = np.random.default_rng(1)
     said, largest = 0, 0.0
-    for i in range(150):
+    for i in range(75):
         budget = int(rng.choice([1, 2, 5, 20, 100]))
         X, y, U = random_rows(rng, 80, 3, 3)
         if i % 3 == 0:  # the same rows again and again
@@ -107,13 +107,13 @@ def test_bounds_hold_for_rows_and_the_support_stays_small(name: str) -> None:
                 said += early < np.inf
             largest = max(largest, t["loss"] / bound.value)
     assert largest > 0.02
-    assert said > (0 if name == "loss-driven" else 10) - 1
+    assert said > (0 if name == "loss-driven" else 5) - 1
 
 
 @pytest.mark.parametrize("kind", ["slam", "predtron"])
 def test_bounds_hold_for_queries(kind: str) -> None:
     rng = np.random.default_rng(2)
-    for _ in range(100):
+    for _ in range(50):
         n_queries, budget = 30, int(rng.choice([6, 12, 40]))
         qid = np.repeat(np.arange(n_queries), rng.integers(2, 6, n_queries))
         X, u = rng.normal(size=(len(qid), 3)), rng.normal(size=3)

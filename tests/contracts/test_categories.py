@@ -91,7 +91,7 @@ def test_trees_split_by_sets_of_categories() -> None:
         "country": ["de", "fr", "uk", "us"],
     }
     assert "num_cat=1\n" in model.model_text_
-    model_text.parse(model.model_text_, 3)
+    model_text.read_trees(model.model_text_, 3)
     for before, after, why in (
         ("cat_boundaries=0 1", "cat_boundaries=0 9", "words of 32 bits"),
         ("cat_boundaries=0 1", "cat_boundaries=1 1", "one behind the other"),
@@ -102,7 +102,7 @@ def test_trees_split_by_sets_of_categories() -> None:
         text = model.model_text_.replace(before, after)
         assert text != model.model_text_
         with pytest.raises(DataError, match=f"is not a model of LightGBM: .*({why})"):
-            model_text.parse(text, 3)
+            model_text.read_trees(text, 3)
     for wrong in ({"country": ["de", "de"]}, {"other": ["a"]}, ["country"], {"country": "de"}):
         model.categories_ = wrong
         with pytest.raises(DataError, match="categories_ must be different texts"):

@@ -51,7 +51,7 @@ def random_queries(rng: np.random.Generator, separable: bool) -> tuple[Floats, A
 def test_bounds_of_the_slam_perceptron_on_random_streams(update: Any) -> None:
     rng = np.random.default_rng(0)
     said_something, largest = 0, 0.0
-    for i in range(700):
+    for i in range(300):
         X, y, qid, u = random_queries(rng, separable=i % 2 == 0)
         weights: Any = "printed" if i % 3 == 0 and i % 4 != 2 else "group"
         model = SLAMPerceptron(METRICS[i % 4], update, weights=weights, standardize=True)
@@ -62,7 +62,7 @@ def test_bounds_of_the_slam_perceptron_on_random_streams(update: Any) -> None:
         said_something += bound.value < len(set(qid))
         if bound.value > 0:
             largest = max(largest, bound.terms["loss"] / bound.value)
-    assert said_something > (20 if update == "misordered" else 0)
+    assert said_something > (8 if update == "misordered" else 0)
     assert largest > (0.2 if update == "misordered" else 0)
 
 
@@ -207,7 +207,7 @@ def random_documents(rng: np.random.Generator, separable: bool) -> tuple[Floats,
 def test_bounds_and_order_of_prank_on_random_streams() -> None:
     rng = np.random.default_rng(0)
     largest, said_something = 0.0, 0
-    for i in range(1500):
+    for i in range(500):
         X, ranks, u, k = random_documents(rng, separable=i % 2 == 0)
         model = one_pass(PRank(classes=list(range(k)), standardize=True))
         bound = model.bound(u, X, ranks)
@@ -226,7 +226,7 @@ def test_bounds_and_order_of_prank_on_random_streams() -> None:
         largest = max(largest, bound.terms["loss"] / bound.value)
         said_something += bound.value < (k - 1) * len(ranks)
     assert largest > 0.3
-    assert said_something > 100
+    assert said_something > 33
 
 
 def test_prank_is_charged_by_the_hinges_of_its_mistakes() -> None:

@@ -98,7 +98,8 @@ def test_products_have_the_same_bits_without_avx2(d: int, dtype: Any, narrow: An
     rng = np.random.default_rng(d)
     X = rng.normal(size=(37, d)).astype(dtype)
     w, g = rng.normal(size=d), rng.normal(size=37) * (rng.random(37) < 0.7)
-    for f in (lambda: linear_scores(X, w)[0], lambda: multiply_transposed(X, g)):
+    products: list[Any] = [lambda: linear_scores(X, w)[0], lambda: multiply_transposed(X, g)]
+    for f in products:
         np.testing.assert_array_equal(f(), narrow(f))
     np.testing.assert_allclose(linear_scores(X, w)[0], X.astype(np.float64) @ w, atol=1e-10)
     np.testing.assert_allclose(multiply_transposed(X, g), X.T.astype(np.float64) @ g, atol=1e-10)

@@ -1,7 +1,7 @@
 """Writes ``tests/golden/first``: files as rankwright 0.1.0 wrote them, for later versions to read.
 
 Run once with the first version installed (``python make_first.py FOLDER``); what it wrote is kept,
-because later versions write other bytes. ``tests/unit/test_first_files.py`` reads them.
+because later versions write other bytes. ``tests/interfaces/test_first_files.py`` reads them.
 """
 
 from __future__ import annotations

@@ -19,8 +19,12 @@ Cli: TypeAlias = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    """Run the real ``main()`` in a folder of its own; return exit code, output and errors."""
+    """Run the real ``main()`` in a folder of its own; return exit code, output and errors.
+
+    Commands start processes only where a test asks for them (``-j 2``): their imports take seconds.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANKWRIGHT_NUM_THREADS", "1")
 
     def call(*words: Any) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["rankwright", *map(str, words)])

@@ -143,7 +143,7 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
         ("train DATA --loss listnet", ""),
         ("train DATA --json", "1"),
         ("train DATA --stream --model slam-perceptron", "1"),
-        ("tune DATA --model linear -p alpha=3 -s alpha=1,2 --trials 2 --folds 2", "1"),
+        ("tune DATA --model linear -p alpha=3 -s alpha=1,2 --trials 2 --folds 2 -j 1", "1"),
     ],
 )
 def test_a_model_on_standard_output_is_a_model(

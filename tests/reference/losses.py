@@ -27,7 +27,7 @@ Terms: TypeAlias = tuple[Floats, Floats]  # gradient and hessian
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DIGITS = 60
+DIGITS = 40
 
 
 def digits(n: int = DIGITS) -> decimal.Context:

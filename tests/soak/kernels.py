@@ -34,7 +34,8 @@ def by_kernel(make: Make, budget: bool = False) -> Make:
 
     def made(rng: np.random.Generator, i: int) -> Any:
         game = make(rng, i)
-        X, y, qid = game.arrays(list(zip(game.X, game.y, strict=True)), 0)
+        examples = list(zip(game.X, game.y, strict=True))
+        X, y, qid = game.arrays(10 * examples, 0)
         d, size = X.shape[1], float(np.abs(X).max())
         known, kernel = game.learner.get_params(), ("linear", "poly", "rbf")[i % 3]
         if "eta" in known and "radius" not in known and kernel == "poly":
@@ -56,8 +57,7 @@ def by_kernel(make: Make, budget: bool = False) -> Make:
                 standardize=False, variant="last", n_epochs=20, budget=None
             )
             classes = {} if game.classes is None else {"classes": game.classes}
-            for _ in range(10):
-                teacher.partial_fit(X, y, qid, **classes)
+            teacher.partial_fit(X, y, qid, **classes)
             found = teacher.as_comparator()
             scale = 10.0 ** rng.uniform(-1, 1)
             b = None if found.thresholds is None else scale * np.asarray(found.thresholds)

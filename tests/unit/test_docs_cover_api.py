@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -128,26 +129,31 @@ def test_index_links_each_page_of_the_guide() -> None:
     assert {f"guide/{page}" for page in listed} == pages
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Path]:
+    """Give the folder of a command that is loaded."""
+    with warm_command() as folder:
+        yield folder
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     "page",
     [p for p in PAGES if _BLOCK.search(p.read_text(encoding="utf-8"))],
     ids=lambda page: page.stem,
 )
-def test_console_blocks_show_what_happens(page: Path) -> None:
+def test_console_blocks_show_what_happens(page: Path, programs: Path) -> None:
     pytest.importorskip("pyarrow")
     pytest.importorskip("polars")
     text = page.read_text(encoding="utf-8")
-    folder = None
     names: dict[str, Any] = {"__name__": "__main__"}
     done = 0
-    with warm_command() as programs:
-        for block in _BLOCK.finditer(text):
-            # The Python examples before a block make the files that it uses, in their ``folder``.
-            _run_python(text[done : block.start()], names)
-            done, folder = block.end(), names["folder"]
-            commands, expected = _split(block[1])
-            assert _run_shell(commands, folder, programs) == expected
+    for block in _BLOCK.finditer(text):
+        # The Python examples before a block make the files that it uses, in their ``folder``.
+        _run_python(text[done : block.start()], names)
+        done = block.end()
+        commands, expected = _split(block[1])
+        assert _run_shell(commands, names["folder"], programs) == expected
 
 
 def _run_python(text: str, names: dict[str, Any]) -> None:
@@ -163,14 +169,17 @@ def _split(block: str) -> tuple[list[str], list[str]]:
 
 
 def _run_shell(commands: list[str], folder: str, programs: Path) -> list[str]:
-    """Run commands in one shell, with programs of its own; return what each prints."""
+    """Run commands in one shell, with programs of its own; return what each prints.
+
+    Each works in one process: others would import for seconds, and the results are the same.
+    """
     script = "".join(f"{c}\nstatus=$?; printf '\\0'; (exit $status)\n" for c in commands)
     here = [str(programs), str(Path(sys.executable).parent)]
     path = os.pathsep.join([*here, os.environ.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "RANKWRIGHT_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -31,58 +30,9 @@ from rankwright.comparison.executors import (
 )
 from rankwright.comparison.handing import Handing, OnDisk, opened
 from rankwright.comparison.workers import Worker, WorkerError, reason, tell
-from rankwright.evaluation import Fold, split
+from rankwright.evaluation import split
 from rankwright.exceptions import DataError
-from rankwright.threads import n_threads
-
-
-def where(number: int = 0) -> tuple[int, int]:
-    return os.getpid(), number
-
-
-def fail(how: str) -> None:
-    if how == "value":
-        raise ValueError("two\nlines")
-    if how == "end of file":
-        raise EOFError("of a model")
-    if how == "own":
-        raise OwnError("a", "b")
-    if how == "exit":
-        sys.exit(3)
-    if how == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if how == "leave":
-        os._exit(7)
-
-
-class OwnError(Exception):
-    def __init__(self, a: str, b: str) -> None:
-        super().__init__(a + b)
-
-
-def say(number: int) -> int:
-    tell(("begun", number))
-    print("models may print")  # noqa: T201
-    return number
-
-
-def threads() -> dict[str, Any]:
-    from threadpoolctl import threadpool_info
-
-    return {
-        "rankwright": n_threads(None),
-        "others": max((pool["num_threads"] for pool in threadpool_info()), default=1),
-    }
-
-
-def total(data: Fold | rw.Dataset) -> tuple[str, float, int]:
-    part = data.train if isinstance(data, Fold) else data
-    writable = 0 if sp.issparse(part.X) else int(part.X.flags.writeable)
-    return type(data).__name__, float(part.X.sum()), writable
-
-
-def unsendable() -> Any:
-    return lambda: None
+from tests.worker_calls import fail, meet, say, sleep, threads, total, unsendable, where
 
 
 @contextlib.contextmanager
@@ -93,7 +43,7 @@ def threads_elsewhere(folder: Path) -> Iterator[JobExecutor]:
 
 @contextlib.contextmanager
 def processes_elsewhere(folder: Path) -> Iterator[JobExecutor]:
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
         yield Elsewhere(executor, folder)
 
 
@@ -151,12 +101,14 @@ FAILURES = {
 
 @pytest.mark.parametrize("kind", ["workers", "threads"])
 def test_a_call_that_fails_takes_nothing_with_it(kind: str, tmp_path: Path) -> None:
+    # Elsewhere every call has a worker of its own, in which it fails as here.
+    ways = list(FAILURES) if kind == "workers" else ["own", "kill"]
     with KINDS[kind](tmp_path) as executor:
-        for how, expected in FAILURES.items():
+        for how in ways:
             failing, other = executor.submit(fail, how=how), executor.submit(where, number=1)
             wrong = failing.exception(timeout=60)
             assert wrong is not None
-            assert reason(wrong) == expected
+            assert reason(wrong) == FAILURES[how]
             assert other.result()[1] == 1
         assert executor.submit(where, number=2).result()[1] == 2
 
@@ -206,15 +158,6 @@ def test_not_more_is_submitted_than_is_good() -> None:
         assert len(begun) == done  # the next only when this one is written down
 
 
-def meet(folder: str, name: str, other: str) -> None:
-    """Wait for another call, which waits for this one."""
-    (Path(folder) / name).touch()
-    deadline = time.monotonic() + 60
-    while not (Path(folder) / other).exists():
-        assert time.monotonic() < deadline, f"{name} is alone"
-        time.sleep(0.01)
-
-
 def test_workers_are_kept_busy(tmp_path: Path) -> None:
     folder = str(tmp_path)
     calls = [(a, (meet, {"folder": folder, "name": a, "other": b})) for a, b in ("xy", "yx")]
@@ -239,10 +182,6 @@ def test_what_was_not_finished_is_stopped(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 30
     for future in futures:
         assert future.cancelled() or isinstance(future.exception(timeout=30), WorkerError)
-
-
-def sleep(seconds: float) -> None:
-    time.sleep(seconds)
 
 
 def test_n_jobs_is_looked_at() -> None:
@@ -301,7 +240,7 @@ def test_workers_end_with_the_process_that_started_them(talks: bool, tmp_path: P
     script = (
         "import sys, time; from pathlib import Path\n"
         "from rankwright.comparison.executors import Workers\n"
-        "from tests.unit.test_executors import hold\n"
+        "from tests.worker_calls import hold\n"
         f"calls = Workers(2, Path({str(tmp_path)!r}))\n"
         f"for i in range(2): calls.submit(hold, folder=sys.argv[1], talks={talks})\n"
         "time.sleep(120)"
@@ -323,15 +262,6 @@ def test_workers_end_with_the_process_that_started_them(talks: bool, tmp_path: P
     while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)  # their files are closed a moment before they are gone
     assert not any(map(alive, pids))
-
-
-def hold(folder: str, talks: bool) -> None:
-    """Say who this is, and stay for a while, talking or in silence."""
-    (Path(folder) / str(os.getpid())).touch()
-    for _ in range(12_000):
-        if talks:
-            tell("still here")
-        time.sleep(0.01)
 
 
 def test_a_worker_is_closed_at_once_and_for_good() -> None:

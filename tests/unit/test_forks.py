@@ -54,7 +54,7 @@ def run(code: str, timeout: float = 90) -> str:
 # ---- many forks ----
 
 
-@pytest.mark.parametrize(("count", "names"), [(100, ["measure"]), (25, ["fit", "predict", "read"])])
+@pytest.mark.parametrize(("count", "names"), [(50, ["measure"]), (15, ["fit", "predict", "read"])])
 def test_forks_while_other_threads_work(count: int, names: list[str]) -> None:
     out = run(f"""
 from tests.soak import forks

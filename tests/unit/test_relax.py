@@ -270,6 +270,6 @@ def test_from_the_command_line(tmp_path: Any) -> None:
     options = ("--model", "domination-rank-l1", "--param", "relax=0.5", "-o", str(model))
     run("train", str(data), *options)
     assert rw.load(model).relax == 0.5
-    search = ("--search", "relax=false,true", "--trials", "2", "--folds", "2", "--json")
+    search = ("--search", "relax=false,true", "--trials", "2", "--folds", "2", "--json", "-j", "1")
     found = json.loads(run("tune", str(data), "--model", "domination-rank-l1", *search))
     assert {type(trial["params"]["relax"]) for trial in found["trials"]} == {bool}

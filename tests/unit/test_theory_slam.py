@@ -33,10 +33,10 @@ WORST: list[tuple[str, Metric]] = [
 
 
 @pytest.mark.parametrize(("name", "metric"), WORST, ids=lambda value: str(value))
-def test_s12_proposition_4_over_thousands_of_queries(name: str, metric: Metric) -> None:
+def test_s12_proposition_4_over_a_thousand_queries(name: str, metric: Metric) -> None:
     rng = np.random.default_rng(0)
     loss, worst, n_wrong = SLAM(name), 0.0, 0
-    for _ in range(3000):
+    for _ in range(1200):
         m, d = int(rng.integers(2, 9)), int(rng.integers(1, 4))
         y = rng.integers(0, 3, m).astype(float)
         X = rng.normal(size=(m, d)) * 10 ** rng.uniform(-2, 2)
@@ -49,7 +49,7 @@ def test_s12_proposition_4_over_thousands_of_queries(name: str, metric: Metric) 
         bound = theory.slam_proposition4(value, theory.radius(X), facts.max_docs, facts.v_max)
         worst = max(worst, float(np.sum((X.T @ grad) ** 2)) / bound.value)
         n_wrong += 1
-    assert n_wrong > 1500
+    assert n_wrong > 600
     assert 0.1 < worst <= 1
 
 
@@ -194,7 +194,7 @@ def one_stream(rng: np.random.Generator) -> tuple[float, float, float, float]:
 
 def test_streams_say_what_new_data_will_cost() -> None:
     rng = np.random.default_rng(5)
-    total, drawn, voted, best = np.array([one_stream(rng) for _ in range(80)]).T
+    total, drawn, voted, best = np.array([one_stream(rng) for _ in range(50)]).T
     # On average the risk of a hypothesis is its loss in the next round, exactly.
     excess = drawn - total / N_ROUNDS
     assert abs(excess.mean()) < 3 * excess.std() / np.sqrt(len(excess))

@@ -37,12 +37,12 @@ def test_the_text_is_lightgbms_without_the_machine(ranker: BoostedRanker) -> Non
     assert text.startswith("tree\nversion=v4\n")
     assert text.endswith("end of trees\n")
     assert "num_threads" not in text
-    assert len(model_text.parse(text, 6)) == 3
+    assert len(model_text.read_trees(text, 6)) == 3
 
 
 def test_a_model_of_one_leaf() -> None:
     text = model_text.one_leaf(3)
-    assert len(model_text.parse(text, 3)) == 1
+    assert len(model_text.read_trees(text, 3)) == 1
     import lightgbm
 
     booster = lightgbm.Booster(model_str=text)
@@ -134,7 +134,7 @@ HOSTILE: dict[str, Callable[[str], Any]] = {
 def test_hostile_texts_are_refused(name: str, ranker: BoostedRanker) -> None:
     text = HOSTILE[name](ranker.model_text_)
     with pytest.raises(DataError, match=r"^model_text_ is not a model of LightGBM: [^\n]*\.$"):
-        model_text.parse(text, 6)
+        model_text.read_trees(text, 6)
 
 
 def test_a_missing_value_that_tells_survives_a_file(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_missing_value_that_tells_survives_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_features", [0, -3, 5, 7, 10**12])
 def test_another_number_of_features_is_refused(n_features: int, ranker: BoostedRanker) -> None:
     with pytest.raises(DataError, match="is not a model of LightGBM"):
-        model_text.parse(ranker.model_text_, n_features)
+        model_text.read_trees(ranker.model_text_, n_features)
 
 
 def test_whatever_passes_the_check_does_not_crash(ranker: BoostedRanker, tmp_path: Path) -> None:

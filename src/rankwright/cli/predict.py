@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwright.cli.columns import TABLE
-from rankwright.cli.terminal import DataFile, Jobs, OutFormat, doing, read_like_model
+from rankwright.cli.terminal import (
+    DataFile,
+    Jobs,
+    OutFormat,
+    doing,
+    read_like_model,
+    refuse_table_options,
+)
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
@@ -37,6 +45,8 @@ def predict(
     No labels are needed.
     """
     from rankwright.data.formats import LETOR
+    from rankwright.data.lines import CannotStream
+    from rankwright.data.parts import comes_in_parts
     from rankwright.data.scores import check_scores_format, write_scores
     from rankwright.data.writing import check_not_read, check_writable
     from rankwright.persistence import load
@@ -47,7 +57,83 @@ def predict(
     ranker = load(model)
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need
+    if comes_in_parts(data, columns.format):
+        try:
+            _predict_parts(ranker, model, data, out, kind, top, columns, jobs, **letor)
+            return
+        except CannotStream as reason:
+            _require_another_way(reason, data)
     dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs, **letor)
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)
     write_scores(scores, dataset, out, format=kind, top=top)
+
+
+def _predict_parts(
+    ranker: Any,
+    model: str,
+    data: str,
+    out: str,
+    kind: str,
+    top: int | None,
+    columns: Columns,
+    jobs: int | None,
+    doc_ids: bool,
+) -> None:
+    """Read, score and write one part of the data after the other."""
+    from rankwright.data.files import STANDARD
+    from rankwright.data.formats import LETOR, format_of
+    from rankwright.data.frames import refuse_infinite
+    from rankwright.data.lines import CannotStream
+    from rankwright.data.parts import read_parts
+    from rankwright.data.scores import open_scores
+    from rankwright.exceptions import DataError
+
+    if format_of(data, columns.format) == LETOR:
+        refuse_table_options(data, columns)
+    wanted = replace(columns, model=ranker.features())
+    parts = read_parts(data, wanted, allow_nan=True, doc_ids=doc_ids, n_jobs=jobs)
+    part: Any = None
+    with doing(f"Scoring {data}", once=True), open_scores(out, kind, top) as scores:
+        try:
+            for part in parts:
+                refuse_infinite(part, data, scores.n_rows)
+                scores.add(_scored(ranker, part, data, model), part)
+            scores.finish()
+            _scored(ranker, part, data, model, tell=True)
+        except CannotStream as reason:
+            if out != STANDARD or not scores.wrote:
+                raise
+            raise DataError(
+                f"cannot be scored to the end, since {reason}. Write the scores to a file (--out): "
+                "then it is read again, as a whole.",
+                path=data,
+            ) from None
+
+
+def _scored(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False) -> Any:
+    """Return the scores of a part; what there is to tell of its features is told once."""
+    from rankwright.data.lines import CannotStream
+
+    with warnings.catch_warnings():
+        if not tell:
+            warnings.simplefilter("ignore")
+        try:
+            return ranker.predict(ranker.align(part, path=data, name=model).X)
+        except ValueError as error:  # which names rows of the part, or features that come later
+            raise CannotStream("a part of it cannot be scored") from error
+
+
+def _require_another_way(reason: Exception, data: str) -> None:
+    """Raise if data that cannot be scored in parts cannot be read again either."""
+    from rankwright.exceptions import DataError
+    from rankwright.streaming import can_be_read_again
+
+    if can_be_read_again(data):
+        return
+    if reason.__cause__ is not None:
+        raise reason.__cause__
+    raise DataError(
+        f"cannot be scored while it is read, since {reason}. Write it to a file first.",
+        path="standard input" if data == "-" else data,
+    )

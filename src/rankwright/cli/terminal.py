@@ -73,8 +73,8 @@ Processes = Annotated[
 
 
 @contextlib.contextmanager
-def doing(what: str) -> Iterator[None]:
-    """Show progress on a terminal; turn warnings into one plain line each."""
+def doing(what: str, *, once: bool = False) -> Iterator[None]:
+    """Show progress on a terminal; turn warnings into one plain line each, or ``once`` for all."""
     from rich.console import Console
     from rich.text import Text
 
@@ -86,8 +86,9 @@ def doing(what: str) -> Iterator[None]:
                 yield
         else:
             yield
-    for warning in caught:
-        typer.echo(f"rankwright: warning: {warning.message}", err=True)
+    messages = [str(warning.message) for warning in caught]
+    for message in dict.fromkeys(messages) if once else messages:
+        typer.echo(f"rankwright: warning: {message}", err=True)
 
 
 @contextlib.contextmanager
@@ -111,10 +112,8 @@ def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any)
     from rankwright.data.trec import telling_trec
 
     kind = format_of(path, columns.format)
-    for name in ("features", "ignore", "doc_id", "categorical"):
-        if getattr(columns, name) and kind == LETOR:
-            option = name.replace("_", "-")
-            raise ValueError(f"--{option} is for tables, but {path} is LETOR text.")
+    if kind == LETOR:
+        refuse_table_options(path, columns)
     allow_nan = columns.missing != "error"
     with doing(f"Reading {path}"):
         if kind not in TABLES:
@@ -124,6 +123,14 @@ def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any)
                 dataset = read_columns(path, columns, allow_nan=allow_nan)
     refuse_infinite(dataset, path)
     return dataset
+
+
+def refuse_table_options(path: str, columns: Columns) -> None:
+    """Raise for options of tables that were given for LETOR text."""
+    for name in ("features", "ignore", "doc_id", "categorical"):
+        if getattr(columns, name):
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} is for tables, but {path} is LETOR text.")
 
 
 def fill_missing(columns: Columns, *models: Any) -> None:

@@ -120,6 +120,9 @@ def take_columns(X: Matrix, columns: NDArray[np.int64] | None) -> Matrix:
     if is_sparse(X):
         import scipy.sparse as sp
 
+        behind = np.full(max(0, len(columns) - width), -1)
+        if np.array_equal(columns, np.append(np.arange(width), behind)):
+            return sp.csr_array((X.data, X.indices, X.indptr), shape=(n, len(columns)))
         wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, width + 1))
         return as_csr(wide[:, np.where(columns < 0, width, columns)])
     if (columns >= 0).all():

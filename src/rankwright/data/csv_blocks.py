@@ -1,16 +1,17 @@
 """Large CSV files, a block of lines at a time: neither their text nor a table of it is ever whole.
 
 The first block tells which columns are numbers. Where a later one disagrees, or anything else is
-out of the ordinary, the answer is None, and the file is to be read as a whole: slower, and with a
-message that says what is wrong.
+out of the ordinary, that is CannotStream, and the file is to be read as a whole: slower, and with
+a message that says what is wrong.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
 from rankwright.data.formats import format_of
 from rankwright.data.groups import Coded
 from rankwright.data.hashing import as_integer
+from rankwright.data.lines import CannotStream
 from rankwright.data.tables import (
     HEAD_BYTES,
     csv_options,
@@ -47,63 +49,112 @@ class CsvRows(NamedTuple):
 
 def read_csv_blocks(path: PathLike, wanted: Columns) -> CsvRows | None:
     """Read a CSV file of more than one block, if it is an ordinary one."""
-    if os.path.isdir(path) or format_of(path, wanted.format) not in ("csv", "tsv"):
+    rows: _Rows | None = None
+    try:
+        with _ordinary():
+            for block in _csv_blocks(path, wanted):
+                rows = rows or _Rows(block, block.expected)
+                rows.add(block)
+                del block
+    except CannotStream:
         return None
-    if os.fspath(path) == STANDARD:  # which cannot be read again
-        return None
+    import_frames("pyarrow").default_memory_pool().release_unused()
+    return None if rows is None else rows.whole()
+
+
+def csv_parts(path: PathLike, wanted: Columns) -> Iterator[CsvRows]:
+    """Read the same file, and yield the rows of each block; CannotStream if it is another one."""
+    for block in _csv_blocks(path, wanted):
+        with _ordinary():
+            rows = _Rows(block, block.rows.num_rows)
+            rows.add(block)
+        yield rows.whole()
+
+
+@contextlib.contextmanager
+def _ordinary() -> Iterator[None]:
+    """Leave whatever is wrong with a file to those who read it as a whole."""
     arrow = import_frames("pyarrow")
     try:
-        with open_binary(path) as (stream, compressed):
-            size = 0 if compressed else os.fstat(stream.fileno()).st_size
-            return _read(stream, size, path, wanted)
+        yield
     except (arrow.ArrowException, DataError, UnicodeDecodeError, OSError):
-        return None
+        raise CannotStream("something is out of the ordinary") from None
 
 
-def _read(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> CsvRows | None:
+class _Block(NamedTuple):
+    """A table of some rows, what its columns are, and how many rows are expected in all."""
+
+    rows: Any
+    plan: _Plan
+    schema: Any
+    expected: int
+
+
+def _csv_blocks(path: PathLike, wanted: Columns) -> Iterator[_Block]:
+    """Yield the tables of a CSV file of more than one block; CannotStream if it is another one."""
+    if os.path.isdir(path) or format_of(path, wanted.format) not in ("csv", "tsv"):
+        raise CannotStream("it is no file of comma-separated values")
+    if os.fspath(path) == STANDARD:  # which cannot be read again
+        raise CannotStream("it is standard input")
+    with _ordinary(), open_binary(path) as (stream, compressed):
+        size = 0 if compressed else os.fstat(stream.fileno()).st_size
+        yield from _tables(stream, size, path, wanted)
+
+
+def _tables(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> Iterator[_Block]:
     reader = import_frames("pyarrow.csv")
     buffer = bytearray(BLOCK_BYTES)
     filled = _fill(stream, buffer, 0)
     cut = buffer.rfind(b"\n", 0, filled) + 1
     if filled < BLOCK_BYTES or cut == 0:
-        return None
+        raise CannotStream("it is small")
     kind = format_of(path, wanted.format)
     lines = bytes(buffer[: min(cut, HEAD_BYTES)])
     dialect = sniff(lines, kind, id_columns(wanted), display_name(path))
     options = csv_options(dialect, wanted)
     head = reader.read_csv(_lines_of(buffer, cut), **options)
     plan = _plan(head.schema, wanted)
-    if plan is None:
-        return None
-    names, label, query, doc = plan
     options["convert_options"] = _converted(options["convert_options"], head.schema, plan)
     options["read_options"] = reader.ReadOptions(column_names=head.column_names)
     expected = int(1.02 * head.num_rows * size / cut)
-    X = _Matrix(names, expected)
-    y = _Matrix([] if label is None else [label], expected, missing=False)
-    ids, docs = _Codes(query), _Texts(doc, expected)
     schema, begin = head.schema, buffer.index(b"\n") + 1
     del head
     while cut > 0:
         table = reader.read_csv(_lines_of(buffer, cut, begin), **options)
-        for part in (X, y, ids, docs):
-            part.add(table)
+        yield _Block(table, plan, schema, expected)
+        del table
         begin, left = 0, filled - cut
         buffer[:left] = buffer[cut:filled]
         filled = _fill(stream, buffer, left)
         # At the end the last line may lack its newline.
         cut = filled if filled < BLOCK_BYTES else buffer.rfind(b"\n", 0, filled) + 1
     if filled:
-        return None  # a line longer than a block
-    del table
-    import_frames("pyarrow").default_memory_pool().release_unused()
-    found: dict[str | None, Callable[[], Any]] = {
-        label: y.whole().ravel,
-        query: ids.whole,
-        doc: docs.whole,
-    }
-    others = {name: whole() for name, whole in found.items() if name is not None}
-    return CsvRows(schema.empty_table(), names, X.whole(), others)
+        raise CannotStream("a line is longer than a block")
+
+
+class _Rows:
+    """The columns that are wanted, of one block after the other."""
+
+    def __init__(self, block: _Block, expected: int) -> None:
+        self._plan, self._schema = block.plan, block.schema
+        names, label, query, doc = block.plan
+        self._X = _Matrix(names, expected)
+        self._y = _Matrix([] if label is None else [label], expected, missing=False)
+        self._ids, self._docs = _Codes(query), _Texts(doc, expected)
+
+    def add(self, block: _Block) -> None:
+        for part in (self._X, self._y, self._ids, self._docs):
+            part.add(block.rows)
+
+    def whole(self) -> CsvRows:
+        names, label, query, doc = self._plan
+        found: dict[str | None, Callable[[], Any]] = {
+            label: self._y.whole().ravel,
+            query: self._ids.whole,
+            doc: self._docs.whole,
+        }
+        others = {name: whole() for name, whole in found.items() if name is not None}
+        return CsvRows(self._schema.empty_table(), names, self._X.whole(), others)
 
 
 class _Plan(NamedTuple):
@@ -115,12 +166,12 @@ class _Plan(NamedTuple):
     doc_id: str | None
 
 
-def _plan(schema: Any, wanted: Columns) -> _Plan | None:
+def _plan(schema: Any, wanted: Columns) -> _Plan:
     """Return which columns are what, if the types in the first block leave no question."""
     columns = schema.names
     wanted = wanted.found(columns)
     if wanted.categorical:
-        return None  # of which all levels must be known
+        raise CannotStream("it has categories, of which all levels must be known")
     types = {name: str(kind) for name, kind in zip(columns, schema.types, strict=True)}
     kinds = {name: None if kind in _NUMBERS else kind for name, kind in types.items()}
     with warnings.catch_warnings():
@@ -129,7 +180,7 @@ def _plan(schema: Any, wanted: Columns) -> _Plan | None:
     label = wanted.label if wanted.labelled else None
     unclear = label is not None and kinds[label] is not None
     if unclear or len(types) < len(columns) or "null" in types.values():
-        return None
+        raise CannotStream("the first lines do not tell what its columns are")
     return _Plan(names, label, wanted.qid, wanted.doc_id)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from rankwright.data.alignment import Features
 from rankwright.data.categories import Categories, as_level, decoded, encoded
 from rankwright.data.columns import DOC_ID, Columns
-from rankwright.data.csv_blocks import CsvRows, read_csv_blocks
+from rankwright.data.csv_blocks import CsvRows, csv_parts, read_csv_blocks
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name, listed
 from rankwright.data.files import PathLike, display_name
 from rankwright.data.foreign import plain
-from rankwright.data.formats import format_to_write, require_table
+from rankwright.data.formats import format_of, format_to_write, require_table
 from rankwright.data.groups import Coded
+from rankwright.data.lines import CannotStream
 from rankwright.data.spreadsheets import as_cell
 from rankwright.data.tables import (
     import_frames,
@@ -24,6 +25,7 @@ from rankwright.data.tables import (
     line_of_row,
     load_table,
     one_line,
+    parquet_parts,
     write_table,
 )
 from rankwright.data.validation import (
@@ -198,6 +200,28 @@ def read_columns(path: PathLike, wanted: Columns, *, allow_nan: bool = False) ->
     )
 
 
+def read_parts_of_table(
+    path: PathLike, wanted: Columns, *, allow_nan: bool = False
+) -> Iterator[Dataset]:
+    """Do what :func:`read_columns` does, a part of the rows at a time, in bounded memory.
+
+    Files that must be read as a whole, for a message if nothing else, are CannotStream.
+    """
+    name = display_name(path)
+    try:
+        if format_of(path, wanted.format) == "parquet":
+            for table in parquet_parts(path):
+                if wanted.found(table.column_names, name).categorical:
+                    raise CannotStream("it has categories, of which all levels must be known")
+                index = index_columns(table)
+                yield _from_frame(table, wanted, index=index, allow_nan=allow_nan, path=name)
+        else:
+            for rows in csv_parts(path, wanted):
+                yield _from_rows(rows, wanted, allow_nan, name)
+    except DataError:
+        raise CannotStream("something is wrong with it") from None
+
+
 def _from_rows(rows: CsvRows, wanted: Columns, allow_nan: bool, path: str) -> Dataset:
     """Make a data set of the rows of a large file."""
     head = import_frames("narwhals").from_native(rows.head, eager_only=True)
@@ -294,8 +318,8 @@ def _matrix(
     return X, levels
 
 
-def refuse_infinite(dataset: Dataset, path: str) -> None:
-    """Raise for an infinite value of a data set that may lack values."""
+def refuse_infinite(dataset: Dataset, path: str, rows_before: int = 0) -> None:
+    """Raise for an infinite value of a data set, or of a part of one, that may lack values."""
     values = dataset.X.data if dataset.is_sparse else dataset.X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
@@ -304,7 +328,7 @@ def refuse_infinite(dataset: Dataset, path: str) -> None:
     if wrong.any():
         row, column = first_place(dataset.X, wrong)
         name = feature_name(dataset.feature_names, column)
-        _refuse(dataset.X[row, column], int(dataset.order[row]), name, path)
+        _refuse(dataset.X[row, column], rows_before + int(dataset.order[row]), name, path)
 
 
 def _check_finite(X: Any, names: list[str], path: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,8 @@ def hash_ids(ids: NDArray[Any]) -> Keys:
     """
     if ids.dtype.kind in "iu":
         return mix(ids.astype(np.int64).view(np.uint64))
+    import hashlib  # it loads OpenSSL
+
     keys = np.empty(len(ids), dtype=np.uint64)
     for i, text in enumerate(ids.tolist()):
         number = as_integer(text)

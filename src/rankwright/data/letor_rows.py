@@ -47,7 +47,7 @@ class LetorRows:
         return Features(n, names, open_ended=True)
 
 
-class _WrongGuess(Exception):  # noqa: N818 (a signal, not an error)
+class WrongGuess(Exception):  # noqa: N818 (a signal, not an error)
     """The text is not what its first block looked like."""
 
 
@@ -61,7 +61,7 @@ def read_rows(blocks: LineBlocks, how: LetorFormat) -> LetorRows:
     """
     try:
         return _parse_block(blocks, how).finish()
-    except _WrongGuess:
+    except WrongGuess:
         survey = Survey.of_all(blocks, how)
         survey.require_plausible(how)
     rows = _parse_block(blocks, how, survey)
@@ -134,7 +134,7 @@ class GrowingRows:
         self._rule.require(text, lines_before)
         if fault is not None:
             if fault[0] == "rescan":
-                raise _WrongGuess
+                raise WrongGuess
             raise fault_error(fault, self.how, self.survey, lines_before)
         if text.has_qid and not text.qid_is_integer:
             names, starts = text.qids()
@@ -152,7 +152,7 @@ class GrowingRows:
         found = Survey(self.n_rows, self.n_entries, first, X.shape[1] - 1 + first)
         if not self.survey.final:
             if found.is_dense(self.how) == sp.issparse(X):
-                raise _WrongGuess
+                raise WrongGuess
             found.require_plausible(self.how)
         docs = join_texts(self._doc_ids) if self.how.doc_ids else None
         first = self.survey.first_index(self.how)
@@ -246,7 +246,7 @@ class _Sparse:
         n, n_entries = text.n_rows, text.n_entries
         indices = self._indices.room(n_entries, share)
         if indices.dtype == np.int32 and self._entry + n_entries >= 2**31:
-            raise _WrongGuess
+            raise WrongGuess
         indptr = np.empty(n + 1, dtype=indices.dtype)
         data = self._data.room(n_entries, share)
         fault = text.parse_sparse(data, indices, indptr, y, qid, self._options)
@@ -263,6 +263,7 @@ class _Sparse:
 
 
 def _options(how: LetorFormat, survey: Survey, width: int) -> _kernels.LetorOptions:
+    first = survey.first_index(how)
     return _kernels.LetorOptions(
-        survey.first_index(how), width, survey.final, how.allow_nan, how.doc_ids, LONGEST_ID
+        first, width, survey.final, how.allow_nan, how.doc_ids, LONGEST_ID, how.portable
     )

@@ -1,6 +1,9 @@
-"""LETOR text to data sets of whole queries, in bounded memory.
+"""LETOR text to data sets, in bounded memory.
 
-A file is read twice: a survey tells the features and the form of all pieces, then they are parsed.
+:func:`stream_pieces` yields whole queries. It reads a file twice: a survey tells the features and
+the form of all pieces, then they are parsed. :func:`stream_blocks` reads it once and yields the
+rows as they come; where the rows behind the first block show that the whole file would be read in
+another form, it raises :class:`~rankwright.data.lines.CannotStream`.
 """
 
 from __future__ import annotations
@@ -17,12 +20,71 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.groups import run_starts
 from rankwright.data.letor_faults import warn_without_qid
-from rankwright.data.letor_rows import GrowingRows, LetorRows, QidRule
+from rankwright.data.letor_rows import GrowingRows, LetorRows, QidRule, WrongGuess
 from rankwright.data.letor_text import LetorFormat, Survey, scan
-from rankwright.data.lines import LineBlocks, changed_error, open_lines
+from rankwright.data.lines import CannotStream, LineBlocks, changed_error, open_lines
 from rankwright.data.texts import join_ids, join_texts
 from rankwright.data.validation import require_rows
 from rankwright.exceptions import DataError
+
+
+def stream_blocks(path: PathLike, how: LetorFormat, block_bytes: int) -> Iterator[Dataset]:
+    """Yield the rows of each block; queries may begin in one and end in another.
+
+    Scores of all blocks are those of :func:`read_letor`'s data set, bit for bit: what decides about
+    its form (dense or sparse, indices from 0 or 1, query ids numbers or texts) is guessed from the
+    first block, and checked for the whole at the end. Sparse blocks get wider as indices come.
+    """
+    asked, total, rule = how, Survey(), QidRule(how)
+    guess: Survey | None = None
+    with open_lines(path, block_bytes, how.n_jobs) as blocks:
+        for lines in blocks.once():
+            text = scan(lines, how)
+            if guess is None or guess.n_rows == 0:
+                text.scan_all_indices()
+                guess = Survey.of(text)
+                guess.require_plausible(asked)
+                zero_based = guess.first_index(asked) == 0
+                how = replace(asked, dense=guess.is_dense(asked), zero_based=zero_based)
+            part = _parsed(text, how, guess, rule, blocks.n_lines)
+            blocks.n_lines += text.n_lines
+            total.n_rows, total.n_entries = (
+                total.n_rows + text.n_rows,
+                total.n_entries + text.n_entries,
+            )
+            total.min_index = part.first_index
+            total.max_index = max(total.max_index, part.X.shape[1] - 1 + part.first_index)
+            if text.n_rows:
+                yield _dataset(_widened(part, total.n_features(how)))
+    require_rows(total.n_rows, how.path)
+    total.require_plausible(asked)
+    if total.is_dense(asked) != how.dense:
+        raise CannotStream("the whole has another share of zeros than its first lines")
+    if not rule.has_qid:
+        warn_without_qid(how.path)
+
+
+def _parsed(
+    text: Any, how: LetorFormat, guess: Survey, rule: QidRule, lines_before: int
+) -> LetorRows:
+    rows = GrowingRows(how, guess, text.n_entries, rule)
+    try:
+        rows.add(text, lines_before)
+    except WrongGuess:
+        raise CannotStream("lines have features that the first ones have not") from None
+    try:
+        return rows.finish()
+    except DataError:  # an index that few entries make no sense of, but all of them may
+        raise CannotStream("a few lines have far more features than the others") from None
+
+
+def _widened(rows: LetorRows, n_features: int) -> LetorRows:
+    """Give sparse rows the features that came before them."""
+    if not sp.issparse(rows.X) or rows.X.shape[1] == n_features:
+        return rows
+    X = rows.X
+    wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+    return replace(rows, X=wide)
 
 
 def stream_pieces(
@@ -50,7 +112,7 @@ def stream_pieces(
             for first in range(0, n_ready, n_queries):
                 begin, end = int(starts[first]), int(starts[first + n_queries])
                 seen.add(joined.qid[starts[first : first + n_queries]])
-                yield _dataset(_cut(joined, begin, end))
+                yield _dataset(_copied(_cut(joined, begin, end)))
             pending = [_cut(joined, int(starts[n_ready]), len(joined.y))]
     require_rows(len(pending), how.path)
     joined = _join_rows(pending)
@@ -58,7 +120,7 @@ def stream_pieces(
     for first in range(0, len(starts) - 1, n_queries):
         last = min(first + n_queries, len(starts) - 1)
         seen.add(joined.qid[starts[first:last]])
-        yield _dataset(_cut(joined, int(starts[first]), int(starts[last])))
+        yield _dataset(_copied(_cut(joined, int(starts[first]), int(starts[last]))))
 
 
 def _parsed_blocks(
@@ -157,8 +219,11 @@ def _join_rows(parts: list[LetorRows]) -> LetorRows:
     return replace(first, X=X, y=y, qid=qid, doc_ids=join_texts(docs) if docs else None)
 
 
-def _dataset(rows: LetorRows) -> Dataset:
-    # A copy, because a slice would keep the whole block alive.
+def _copied(rows: LetorRows) -> LetorRows:
+    """Return rows of their own: a slice would keep the whole block alive."""
     docs = None if rows.doc_ids is None else rows.doc_ids.copy()
-    X, y, qid = rows.X.copy(), rows.y.copy(), rows.qid.copy()
-    return Dataset.from_checked(X, y, qid, rows.features, docs)
+    return replace(rows, X=rows.X.copy(), y=rows.y.copy(), qid=rows.qid.copy(), doc_ids=docs)
+
+
+def _dataset(rows: LetorRows) -> Dataset:
+    return Dataset.from_checked(rows.X, rows.y, rows.qid, rows.features, rows.doc_ids, owned=True)

@@ -35,6 +35,7 @@ class LetorFormat:
     doc_ids: bool = False
     n_jobs: int | None = None
     chunk_bytes: int = _kernels.LetorText.chunk_bytes
+    portable: bool = False  # without the instructions that only some processors have
 
     def __post_init__(self) -> None:
         if np.dtype(self.dtype) not in (np.float32, np.float64):

@@ -30,6 +30,10 @@ _FIRST_BYTES = 1 << 16  # of a stream
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+class CannotStream(Exception):  # noqa: N818 (a signal, not an error)
+    """What was read in parts so far is not what reading the file as a whole would give."""
+
+
 class Lines(NamedTuple):
     """Whole lines, each ended by a newline, and ``PADDING`` bytes more."""
 
@@ -102,6 +106,10 @@ class LineBlocks:
         for lines in self._rest:
             self._kept.append(Lines.of(lines.text.tobytes()))
             yield lines
+
+    def once(self) -> Iterator[Lines]:
+        """Iterate for the only time: nothing is kept."""
+        return iter(self) if self.seekable else self._rest
 
     def require_unchanged(self) -> None:
         """Raise if the file has been written to since it was opened."""

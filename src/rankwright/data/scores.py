@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rankwright import _kernels
 from rankwright.data.columns import DOC_ID
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, display_name, open_binary
 from rankwright.data.formats import LETOR, TABLES, check_format, format_of, format_to_write
-from rankwright.data.tables import import_frames, load_columns, write_table
+from rankwright.data.groups import run_starts
+from rankwright.data.lines import CannotStream
+from rankwright.data.tables import TableWriter, import_frames, load_columns
+from rankwright.data.texts import join_ids
 from rankwright.data.trec import (
     Run,
     check_distinct,
     document_names,
     ranked_rows,
     read_trec_run,
+    run_lines,
     scores_by_id,
     telling_trec,
-    write_run,
 )
 from rankwright.data.validation import Floats, check_count, check_doc_ids, check_qid, check_scores
-from rankwright.data.writing import write_atomically, write_text
+from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
+from rankwright.threads import n_threads
 
 QID, SCORE, RANK = "qid", "score", "rank"
 
@@ -151,15 +159,110 @@ def write_scores(
     :func:`write_run`.
     """
     kind = check_scores_format(path, format, top)
-    if kind == LETOR:
-        write_text(path, "".join(f"{score!r}\n" for score in dataset.restore(scores).tolist()))
-    elif kind == "run":
-        write_run(scores, dataset, path, top=top)
-    else:
-        arrow = import_frames("pyarrow")
-        table = arrow.table(_score_columns(scores, dataset, top))
-        with write_atomically(path) as out:
-            write_table(table, kind, out)
+    with write_atomically(path) as out:
+        writer = _Writer(kind, out, display_name(path), top)
+        writer.add(scores, dataset)
+        writer.close()
+
+
+@contextlib.contextmanager
+def open_scores(path: PathLike, kind: str, top: int | None = None) -> Iterator[ScoreParts]:
+    """Open a file for the scores of rows that come in parts, to be finished by the caller.
+
+    The bytes are those of :func:`write_scores`, however the rows are cut, even within queries.
+    ``kind`` is what :func:`check_scores_format` returns.
+    """
+    with write_atomically(path) as out:
+        yield ScoreParts(_Writer(kind, out, display_name(path), top), in_queries=kind != LETOR)
+
+
+class ScoreParts:
+    """Scores of rows that come in parts.
+
+    Where ranks are written, the last query of a part waits for its other rows. A query that comes
+    again after others, or ids that are texts after numbers, are CannotStream: the ranks that are
+    written already, or their ids, would be others.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were added.
+    wrote : bool
+        Whether any of them have been written.
+    """
+
+    def __init__(self, writer: _Writer, *, in_queries: bool) -> None:
+        self.n_rows, self.wrote = 0, False
+        self._writer, self._in_queries = writer, in_queries
+        self._seen: set[str] = set()
+        self._kind = ""  # of ids
+        self._rest: list[tuple[NDArray[Any], NDArray[Any], Floats]] = []  # ids, documents, scores
+
+    def add(self, scores: Floats, dataset: Dataset) -> None:
+        """Append the scores of a data set's rows."""
+        rows_before, self.n_rows = self.n_rows, self.n_rows + dataset.n_docs
+        if not self._in_queries:
+            self.wrote = True
+            self._writer.add(scores, dataset)
+            return
+        docs = np.array(document_names(dataset, rows_before), dtype=object)
+        columns = (dataset.qid, docs, np.asarray(scores))
+        self._rest.append(tuple(dataset.restore(column) for column in columns))  # type: ignore[arg-type]
+        qid = self._rest[-1][0]
+        starts = run_starts(qid)
+        if len(starts) > 1 or str(qid[0]) != str(self._rest[0][0][-1]):
+            self._flush(keep=len(qid) - int(starts[-1]))
+
+    def finish(self) -> None:
+        """Write what waits, and what stands at the end of the file."""
+        if self._rest:
+            self._flush(keep=0)
+        self._writer.close()
+
+    def _flush(self, keep: int) -> None:
+        """Write all rows but the last ones."""
+        qid = join_ids([part[0] for part in self._rest])
+        docs, scores = (np.concatenate([part[i] for part in self._rest]) for i in (1, 2))
+        end = len(qid) - keep
+        self._rest = [(qid[end:], docs[end:], scores[end:])] if keep else []
+        self._note(qid[:end])
+        none = np.empty((end, 0), dtype=np.float32)
+        dataset = Dataset.from_checked(none, np.zeros(end), qid[:end], None, docs[:end])
+        self.wrote = True
+        self._writer.add(scores[:end], dataset)
+
+    def _note(self, qid: NDArray[Any]) -> None:
+        """Remember queries; some dozens of bytes for each."""
+        kind = "i" if qid.dtype.kind == "i" else "U"
+        if self._kind not in ("", kind):
+            raise CannotStream("ids of queries are texts in some lines and numbers in others")
+        self._kind = kind
+        for name in map(str, qid[run_starts(qid)].tolist()):
+            if name in self._seen:
+                raise CannotStream(f"query {name!r} comes again after others")
+            self._seen.add(name)
+
+
+class _Writer:
+    """Writes scores in one of the formats."""
+
+    def __init__(self, kind: str, out: Any, name: str, top: int | None) -> None:
+        self._kind, self._out, self._name, self._top = kind, out, name, top
+        self._table = None if kind in (LETOR, "run") else TableWriter(kind, out)
+
+    def add(self, scores: Floats, dataset: Dataset) -> None:
+        if self._table is not None:
+            columns = _score_columns(scores, dataset, self._top)
+            self._table.add(import_frames("pyarrow").table(columns))
+        elif self._kind == LETOR:
+            self._out.write(_lines(dataset.restore(scores)))
+        else:
+            lines = run_lines(scores, dataset, self._name, self._top)
+            self._out.write(lines.encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None:
+        if self._table is not None:
+            self._table.close()
 
 
 def check_scores_format(path: PathLike, format: str | None, top: int | None) -> str:
@@ -199,6 +302,13 @@ def _score_columns(scores: Floats, dataset: Dataset, top: int | None) -> dict[st
         SCORE: np.asarray(scores)[rows],
         RANK: ranks[rows],
     }
+
+
+def _lines(values: NDArray[Any]) -> bytes:
+    """Return numbers as Python writes them, one in a line."""
+    if values.dtype == np.float64:
+        return _kernels.format_lines(values, n_threads())
+    return "".join(f"{value!r}\n" for value in values.tolist()).encode()  # labels, say
 
 
 def _is_finite(text: bytes) -> bool:

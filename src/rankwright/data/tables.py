@@ -19,9 +19,11 @@ from rankwright.data.columns import DOC_ID, Columns
 from rankwright.data.feature_names import listed
 from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
 from rankwright.data.formats import format_of, parts_of, require_table
+from rankwright.data.lines import CannotStream
 from rankwright.exceptions import DataError
 from rankwright.extras import load_extra
 
+PART_CELLS = 1 << 20  # of a Parquet file, to be read at a time
 HEAD_BYTES = 1 << 16  # of a CSV file, to see how it is written
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -146,6 +148,20 @@ def _load_file(path: PathLike, kind: str, wanted: Columns) -> Any:
     return table
 
 
+def parquet_parts(path: PathLike) -> Iterator[Any]:
+    """Yield the rows of a Parquet file as tables of bounded size."""
+    arrow, reader = import_frames("pyarrow"), import_frames("pyarrow.parquet")
+    with _opened(path, "parquet", arrow) as (source, _):
+        try:
+            file = reader.ParquetFile(source, pre_buffer=False)
+            cells = max(1, len(file.schema_arrow))
+            rows = max(1, PART_CELLS // cells)
+            for batch in file.iter_batches(batch_size=rows):
+                yield arrow.Table.from_batches([batch])
+        except (arrow.ArrowException, OSError, UnicodeDecodeError):
+            raise CannotStream("something is wrong with it") from None
+
+
 def _read_json(source: Any) -> Any:
     """Read JSON lines. There are no times in JSON: what looks like one is a text, as it was."""
     arrow, reader = import_frames("pyarrow"), import_frames("pyarrow.json")
@@ -246,14 +262,59 @@ def index_columns(table: Any) -> list[str]:
 
 def write_table(table: Any, kind: str, out: Any) -> None:
     """Write an Arrow table to an open file."""
-    if kind == "parquet":
-        import_frames("pyarrow.parquet").write_table(table, out)
-    elif kind == "jsonl":
-        _write_json_lines(table, out)
-    else:
+    writer = TableWriter(kind, out)
+    writer.add(table)
+    writer.close()
+
+
+class TableWriter:
+    """Writes tables of the same columns to an open file, one below the other.
+
+    The bytes do not depend on how the rows were cut into tables.
+    """
+
+    GROUP_ROWS = 1 << 20  # of Parquet, as many as Arrow puts into a group
+
+    def __init__(self, kind: str, out: Any) -> None:
+        self._kind, self._out = kind, out
+        self._writer: Any = None
+        self._waiting: list[Any] = []  # for a group to be full
+        self._n_groups = 0
+
+    def add(self, table: Any) -> None:
+        """Append rows."""
+        if self._kind == "jsonl":
+            _write_json_lines(table, self._out)
+            return
+        self._writer = self._writer or self._opened(table.schema)
+        if self._kind != "parquet":
+            self._writer.write_table(table)
+            return
+        self._waiting.append(table)
+        while sum(part.num_rows for part in self._waiting) >= self.GROUP_ROWS:
+            self._write_group()
+
+    def close(self) -> None:
+        """Write what is left."""
+        if any(part.num_rows for part in self._waiting) or self._n_groups == 0:
+            self._write_group()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _opened(self, schema: Any) -> Any:
+        if self._kind == "parquet":
+            return import_frames("pyarrow.parquet").ParquetWriter(self._out, schema)
         writer = import_frames("pyarrow.csv")
-        options = writer.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
-        writer.write_csv(table, out, options)
+        options = writer.WriteOptions(delimiter="\t" if self._kind == "tsv" else ",")
+        return writer.CSVWriter(self._out, schema, write_options=options)
+
+    def _write_group(self) -> None:
+        if not self._waiting:
+            return
+        self._n_groups += 1
+        whole = import_frames("pyarrow").concat_tables(self._waiting).combine_chunks()
+        self._writer.write_table(whole.slice(0, self.GROUP_ROWS), row_group_size=self.GROUP_ROWS)
+        self._waiting = [whole.slice(self.GROUP_ROWS)]
 
 
 def _write_json_lines(table: Any, out: Any) -> None:

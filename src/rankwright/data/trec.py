@@ -117,19 +117,20 @@ def write_run(
     tag : str, default "rankwright"
         The name of the system.
     """
-    qid, docs = _trec_ids(dataset, display_name(path))
     if not tag or len(tag.split()) != 1:
         raise ValueError(f"tag must be one word, but is {tag!r}.")
+    write_text(path, run_lines(scores, dataset, display_name(path), top, tag))
+
+
+def run_lines(
+    scores: Floats, dataset: Dataset, name: str, top: int | None, tag: str = "rankwright"
+) -> str:
+    """Return the lines of a TREC run; ``name`` is the file, for messages."""
+    qid, docs = _trec_ids(dataset, name)
     rows, ranks = ranked_rows(scores, dataset, top)
-    write_text(
-        path,
-        "".join(
-            f"{qid[i]} Q0 {docs[i]} {place} {score!r} {tag}\n"
-            for i, place, score in zip(
-                rows.tolist(), ranks[rows].tolist(), np.asarray(scores)[rows].tolist(), strict=True
-            )
-        ),
-    )
+    values = np.asarray(scores)[rows].tolist()
+    lines = zip(rows.tolist(), ranks[rows].tolist(), values, strict=True)
+    return "".join(f"{qid[i]} Q0 {docs[i]} {place} {score!r} {tag}\n" for i, place, score in lines)
 
 
 def ranked_rows(scores: Floats, dataset: Dataset, top: int | None) -> tuple[Ints, Ints]:
@@ -138,9 +139,9 @@ def ranked_rows(scores: Floats, dataset: Dataset, top: int | None) -> tuple[Ints
     return top_k(scores, dataset.qid, most), rank(scores, dataset.qid)
 
 
-def document_names(dataset: Dataset) -> list[str]:
+def document_names(dataset: Dataset, rows_before: int = 0) -> list[str]:
     """Return the documents' ids; without ids they are called by their input rows, from 1 on."""
-    rows = map(str, (dataset.order + 1).tolist())
+    rows = map(str, (dataset.order + 1 + rows_before).tolist())
     if dataset.doc_ids is None:
         return list(rows)
     # Of LETOR text, lines without a comment have an empty id.

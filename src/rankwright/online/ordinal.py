@@ -11,7 +11,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
 from rankwright.inputs import check_rows, scored
 from rankwright.online.base import Given, LearnerOfClasses
-from rankwright.online.kernel_form import KernelForm
+from rankwright.online.kernel_bounds import KernelBounds
 from rankwright.online.means import Names, Variant, WeightForm
 from rankwright.online.ordered_labels import OrderedLabels
 
@@ -26,7 +26,7 @@ class OrdinalData:
     order: None = None  # and rows stay where they are
 
 
-class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
+class OrdinalLearner(OrderedLabels, KernelBounds, WeightForm, LearnerOfClasses):
     """Base of the learners that predict one of a set of ordered labels.
 
     A round is a document, its loss the distance of the predicted from the true label, counted in
@@ -42,7 +42,8 @@ class OrdinalLearner(OrderedLabels, KernelForm, WeightForm, LearnerOfClasses):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels."""
-        labels: NDArray[Any] = self.classes_[self._predict_ranks(X)]
+        ranks = self._predict_ranks(X)  # first: it looks whether this is fitted
+        labels: NDArray[Any] = self.classes_[ranks]
         return labels
 
     def decision_function(self, X: Any) -> Floats:

@@ -21,7 +21,7 @@ from rankwright.metrics.dcg import discounts
 from rankwright.online.base import Ledger, Rounds, check_step
 from rankwright.online.comparator import compared
 from rankwright.online.kernel import kernel_rounds, learn_by_kernel
-from rankwright.online.kernel_form import KernelForm
+from rankwright.online.kernel_bounds import KernelBounds
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.online.rankers import OnlineLinearRanker
@@ -41,7 +41,7 @@ _UPDATES = ("misordered", "paper", "printed")
 
 
 @parametrized
-class SLAMPerceptron(KernelForm, OnlineLinearRanker):
+class SLAMPerceptron(KernelBounds, OnlineLinearRanker):
     r"""Takes one step for each query that it ranks wrongly.
 
     .. math::

@@ -47,12 +47,11 @@ class PredtronOfClasses(PredtronLearner, LearnerOfClasses):
 
         Of votes, their shares: of each class, or of the second class less that of the first.
         """
-        n_scores = self._n_fitted_scores()
         if self._votes:
-            shares = self._votes_on(X) / max(self.n_rounds_, 1)
+            shares, n_scores = self._votes_on(X) / max(self.n_rounds_, 1), self._n_fitted_scores()
             return shares[:, 1] - shares[:, 0] if n_scores == 1 else shares[:, :n_scores]
         scores = self._decision(X)
-        return scores[:, 0] if n_scores == 1 else scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return classes."""

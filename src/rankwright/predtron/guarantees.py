@@ -12,7 +12,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, Matrix
 from rankwright.online.base import Ledger, Rounds
 from rankwright.online.comparator import Dual
-from rankwright.online.kernel_form import KernelForm
+from rankwright.online.kernel_bounds import KernelBounds
 from rankwright.predtron.rounds import PredtronData, loss_range
 from rankwright.problems.problem import Problem
 from rankwright.theory.budget import budget_bound
@@ -28,7 +28,7 @@ from rankwright.theory.links import (
 from rankwright.theory.predtron import predtron_bound
 
 
-class PredtronGuarantees(KernelForm):
+class PredtronGuarantees(KernelBounds):
     """Mixin of the Predtron learners: what the bounds need, and the bounds."""
 
     norm: NormName

@@ -17,30 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright import _kernels
+from rankwright.data.products import native_rows
+from rankwright.data.validation import Floats, Matrix
 from rankwright.trees import model_text
-
-Floats: TypeAlias = NDArray[np.float64]
 
 ZERO = float(np.float32(1e-35))
 """LightGBM takes values of at most this size for 0."""
 
 # What a split does with a missing value; the kernel has the same numbers.
 NAN_IS_ZERO, NAN_LEFT, NAN_RIGHT, ZERO_LEFT, ZERO_RIGHT, IN_SET = range(6)
-
-
-class CSR(Protocol):
-    """A sparse matrix by rows; scipy has some."""
-
-    data: NDArray[Any]
-    indices: NDArray[Any]
-    indptr: NDArray[Any]
-    shape: tuple[int, int]
 
 
 def cut(threshold: Any, dtype: Any) -> NDArray[Any]:
@@ -119,7 +110,7 @@ class Forest:
     @classmethod
     def from_text(cls, text: Any, n_features: int) -> Self:
         """Read LightGBM's text; a DataError unless every number of it is that of a forest."""
-        trees = model_text.parse(text, n_features)
+        trees = model_text.read_trees(text, n_features)
 
         def joined(name: str, dtype: Any) -> NDArray[Any]:
             parts = [tree[name].astype(dtype) for tree in trees if name in tree]
@@ -135,7 +126,7 @@ class Forest:
             leaf_begin=_begins([len(tree["leaf_value"]) for tree in trees]),
             feature=joined("split_feature", np.int32),
             threshold=_numbered_sets(trees),
-            missing=_missing(kind),
+            missing=_of_missing(kind),
             left=joined("left_child", np.int32),
             right=joined("right_child", np.int32),
             gain=joined("split_gain", np.float32),
@@ -215,20 +206,20 @@ class ForestScorer:
     def __reduce__(self) -> Any:
         return type(self), (self.forest,)
 
-    def scores(self, X: NDArray[Any] | CSR, n_trees: int | None = None, *, threads: int) -> Floats:
+    def scores(self, X: Matrix, n_trees: int | None = None, *, threads: int) -> Floats:
         """Return the sums over the first ``n_trees`` trees, or over all."""
-        return self._native.scores(_features(X), self._first(n_trees), threads)
+        return self._native.scores(native_rows(X), self._first(n_trees), threads)
 
-    def staged(self, X: NDArray[Any] | CSR) -> Iterator[Floats]:
+    def staged(self, X: Matrix) -> Iterator[Floats]:
         """Yield the sums over the first tree, over the first two, and so on."""
-        walkers = self._native.walkers(_features(X))
+        walkers = self._native.walkers(native_rows(X))
         for i in range(self.n_trees):
             walkers.add(i, i + 1)
             yield walkers.sums()
 
     def top(
         self,
-        X: NDArray[Any] | CSR,
+        X: Matrix,
         k: int,
         indptr: NDArray[np.int64] | None = None,
         n_trees: int | None = None,
@@ -242,9 +233,9 @@ class ForestScorer:
         """
         if indptr is None:
             indptr = np.array([0, X.shape[0]])
-        return self._native.top(_features(X), indptr, k, self._first(n_trees), threads)
+        return self._native.top(native_rows(X), indptr, k, self._first(n_trees), threads)
 
-    def contributions(self, X: NDArray[Any] | CSR, *, threads: int) -> tuple[Floats, float]:
+    def contributions(self, X: Matrix, *, threads: int) -> tuple[Floats, float]:
         """Return what each feature adds to each score, and the mean that they start from."""
         forest = self.forest
         empty = np.flatnonzero(forest.node_count == 0)
@@ -255,7 +246,7 @@ class ForestScorer:
                 f"{empty[0] - forest.node_begin[tree]} of tree {tree} has none."
             )
         values = self._native.contributions(
-            _features(X),
+            native_rows(X),
             forest.node_begin,
             forest.leaf_begin,
             forest.left,
@@ -279,17 +270,11 @@ class ForestScorer:
         return int(n_trees)
 
 
-def _features(X: NDArray[Any] | CSR) -> _kernels.Features:
-    if isinstance(X, np.ndarray):
-        return _kernels.dense_features(X)
-    return _kernels.sparse_features(X.data, X.indices, X.indptr, X.shape[1])
-
-
 def _begins(sizes: Any) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _missing(kind: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _of_missing(kind: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return what splits do with missing values, by LightGBM's bits.
 
     Bit 0 is a split by categories, bit 1 the default side, bits 2 and 3 the kind of missing values.

@@ -60,7 +60,7 @@ def _head(n_features: int, infos: str, sizes: str) -> str:
     return _HEAD.format(n_features - 1) + rest
 
 
-def parse(text: Any, n_features: int) -> list[Fields]:
+def read_trees(text: Any, n_features: int) -> list[Fields]:
     """Return the fields of each tree; raise DataError unless the text is what :func:`trim` returns.
 
     The first node is the root. A child is a later node of the same tree, or ``~leaf``.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import pytest
 import rankwright as rw
 from rankwright.models import MODELS as NAMES
 from rankwright.models import model_class
+from tests.interfaces.conftest import Cli
 
 FIRST = Path(__file__).parent.parent / "golden" / "first"
 MODELS = sorted(path.stem for path in FIRST.glob("*.rw"))
@@ -51,54 +50,47 @@ def test_an_online_learner_goes_on_learning(name: str) -> None:
     assert model.n_rounds_ > rounds
 
 
-def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rankwright", *arguments],
-        cwd=folder, capture_output=True, encoding="utf-8", timeout=120,
-    )  # fmt: skip
-
-
-def test_a_comparison_is_done_again_in_its_folder(tmp_path: Path) -> None:
+def test_a_comparison_is_done_again_in_its_folder(run: Cli, tmp_path: Path) -> None:
     shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
     before = json.loads((tmp_path / "comparison/comparison.json").read_text(encoding="utf-8"))
-    result = run(
+    code, _, err = run(
         "compare", "data.txt", "--models", "xendcg-linear,xendcg-trees,random", "--trials", "2",
-        "-o", "comparison", "--json", folder=tmp_path,
+        "-j", "1", "-o", "comparison", "--json",
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    assert code == 0, err
     after = json.loads((tmp_path / "comparison/comparison.json").read_text(encoding="utf-8"))
     assert _ndcg(after) == pytest.approx(_ndcg(before))
     names = "xendcg-linear split, xendcg-trees split, random split"
     note = f"comparison: results that are of an earlier version are done again: {names}."
-    assert f"rankwright: warning: {note}" in result.stderr.splitlines()
+    assert f"rankwright: warning: {note}" in err.splitlines()
 
 
-def test_a_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
+def test_a_study_is_put_aside_and_done_again(run: Cli, tmp_path: Path) -> None:
     shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
-    result = run(
+    code, out, err = run(
         "tune", "data.txt", "--model", "xendcg-linear", "--trials", "3", "-j", "1",
         # Queries without a relevant document were not skipped then.
-        "--param", "skip_empty=false", "--study", "study.jsonl", "--json", folder=tmp_path,
+        "--param", "skip_empty=false", "--study", "study.jsonl", "--json",
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    assert code == 0, err
     note = "study.jsonl: is of an earlier version: it is now study.jsonl.old, and all is done again"
-    assert result.stderr.splitlines()[0] == f"rankwright: warning: {note}."
+    assert err.splitlines()[0] == f"rankwright: warning: {note}."
     old = (tmp_path / "study.jsonl.old").read_text(encoding="utf-8").splitlines()[1:]
-    values = [trial["value"] for trial in json.loads(result.stdout)["trials"]]
+    values = [trial["value"] for trial in json.loads(out)["trials"]]
     assert values == pytest.approx([json.loads(line)["value"] for line in old])
 
 
-def test_a_noise_study_is_put_aside_and_done_again(tmp_path: Path) -> None:
+def test_a_noise_study_is_put_aside_and_done_again(run: Cli, tmp_path: Path) -> None:
     shutil.copytree(FIRST, tmp_path, dirs_exist_ok=True)
     model = 'xendcg-linear = { model = "xendcg-linear", params = { skip_empty = false } }'
     (tmp_path / "then.toml").write_text(f"[models]\n{model}\nrandom = {{}}\n", encoding="utf-8")
-    result = run(
+    code, _, err = run(
         "noise-study", "data.txt", "--models", "then.toml", "--trials", "2", "-j", "1",
-        "-o", "noise", "--json", folder=tmp_path,
+        "-o", "noise", "--json",
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    assert code == 0, err
     note = "noise/fits.csv: is of an earlier version: it is now fits.csv.old, and all is done again"
-    assert result.stderr.splitlines()[0] == f"rankwright: warning: {note}."
+    assert err.splitlines()[0] == f"rankwright: warning: {note}."
     tables = []
     for name in ("fits.csv", "fits.csv.old"):
         rows = csv.DictReader((tmp_path / "noise" / name).read_text(encoding="utf-8").splitlines())
