@@ -17,9 +17,10 @@
 //   sum_k w_k p(t_k) c_j(t_k),   c_j(t) = (1 - z_j) / (t + (1 - t) z_j)   if o_j = 1,
 //                                c_j(t) = -1 / (1 - t)                    if o_j = 0.
 //
-// The factors of p lie between 0 and 1, and t and 1 - t are all that is divided by: the values of a
-// path of 48 features are exact to 2e-16 of their sum. Where the sums over S are extended and
-// unwound along the path instead, they are to 1e-14.
+// The factors of p lie between 0 and 1, and t and 1 - t are all that is divided by: in the chains
+// of 12 to 60 features that were compared with exact fractions, values were within 4e-16 of their
+// sum. With sums over S that are extended and unwound along the path, LightGBM's were
+// within 1.3e-14, in some chains closer than ours.
 #pragma once
 
 #include <algorithm>
