@@ -17,9 +17,10 @@
 //   sum_k w_k p(t_k) c_j(t_k),   c_j(t) = (1 - z_j) / (t + (1 - t) z_j)   if o_j = 1,
 //                                c_j(t) = -1 / (1 - t)                    if o_j = 0.
 //
-// The factors of p lie between 0 and 1, and t and 1 - t are all that is divided by: the values of a
-// path of 48 features are exact to 2e-16 of their sum. Where the sums over S are extended and
-// unwound along the path instead, they are to 1e-14.
+// The factors of p lie between 0 and 1, and t and 1 - t are all that is divided by: in the chains
+// of 12 to 60 features that were compared with exact fractions, values were within 4e-16 of their
+// sum. With sums over S that are extended and unwound along the path, LightGBM's were
+// within 1.3e-14, in some chains closer than ours.
 #pragma once
 
 #include <algorithm>
@@ -272,44 +273,43 @@ class ForestContributions {
         double of[kBlock];
     };
 
+    // `place` is kAbsent for every feature, before and after.
+    void find_path(std::size_t leaf, const std::vector<std::uint64_t>& left,
+                   std::vector<std::uint32_t>& place, std::vector<PathFeature>& path) const {
+        path.clear();
+        for (Way way = to_leaf_[leaf]; way != kRoot; way = to_node_[way / 2]) {
+            const std::uint32_t feature = number_[forest_.places[way / 2].column];
+            if (place[feature] == kAbsent) {
+                place[feature] = static_cast<std::uint32_t>(path.size());
+                path.push_back({feature, ~std::uint64_t{0}, 1.0});
+            }
+            PathFeature& here = path[place[feature]];
+            here.obeys &= way % 2 == 0 ? left[way / 2] : ~left[way / 2];
+            here.share *= share_[way];
+        }
+        for (const PathFeature& each : path) place[each.feature] = kAbsent;
+    }
+
     void write_block(const Rows& X, std::size_t begin, std::size_t n_docs, double* out,
                      InstructionSet set) const {
         std::vector<Block> codes(forest_.columns.size());
         if (!codes.empty()) encode(X, forest_, begin, n_docs, codes.data()->byte, set);
-        std::vector<Sums> sums(features_.size());
         std::vector<std::uint64_t> left;
+        for (const Place& split : forest_.places) {
+            left.push_back(goes_left(codes[split.column], split.bound));
+        }
+        std::vector<Sums> sums(features_.size());
+        std::vector<std::uint32_t> place(features_.size(), kAbsent);
         std::vector<PathFeature> path;
-        std::vector<std::uint32_t> place(features_.size(), kAbsent);  // in the path
         PathPoints points;
         const AddPath add = add_path_with(set);
-        for (std::size_t t = 0; t < forest_.n_trees; ++t) {
-            const std::int64_t root = trees_.node_begin[t];
-            left.clear();
-            for (std::int64_t node = root; node < trees_.node_begin[t + 1]; ++node) {
-                const Place& split = forest_.places[node];
-                left.push_back(goes_left(codes[split.column], split.bound));
-            }
-            for (std::int64_t leaf = trees_.leaf_begin[t]; leaf < trees_.leaf_begin[t + 1];
-                 ++leaf) {
-                path.clear();
-                for (Way way = to_leaf_[leaf]; way != kRoot; way = to_node_[way / 2]) {
-                    const std::uint32_t feature = number_[forest_.places[way / 2].column];
-                    if (place[feature] == kAbsent) {
-                        place[feature] = static_cast<std::uint32_t>(path.size());
-                        path.push_back({feature, ~std::uint64_t{0}, 1.0});
-                    }
-                    PathFeature& here = path[place[feature]];
-                    const std::uint64_t is_left = left[way / 2 - root];
-                    here.obeys &= way % 2 == 0 ? is_left : ~is_left;
-                    here.share *= share_[way];
-                }
-                for (const PathFeature& each : path) place[each.feature] = kAbsent;
-                if (path.empty()) continue;
-                const GaussLegendre& rule = rules_.at(points_for(path.size()));
-                for (std::size_t first = 0; first < rule.t.size(); first += kPoints) {
-                    points.set(path, trees_.leaf_value[leaf], rule, first);
-                    add(path, points, n_docs, sums.data()->of);
-                }
+        for (std::size_t leaf = 0; leaf < to_leaf_.size(); ++leaf) {
+            find_path(leaf, left, place, path);
+            if (path.empty()) continue;  // the leaf is all of its tree
+            const GaussLegendre& rule = rules_.at(points_for(path.size()));
+            for (std::size_t first = 0; first < rule.t.size(); first += kPoints) {
+                points.set(path, trees_.leaf_value[leaf], rule, first);
+                add(path, points, n_docs, sums.data()->of);
             }
         }
         std::fill(out, out + n_docs * X.n_features, 0.0);
