@@ -55,6 +55,7 @@ def test_the_best_documents_alone(data: Dataset) -> None:
     np.testing.assert_array_equal(again, expected)
     first = ranker.predict(data.X, top_k=3, n_trees=4)
     assert np.isfinite(first).sum() == 3
+    np.testing.assert_array_equal(ranker.predict(data.X, top_k=1 << 70), scores)
 
 
 @pytest.mark.parametrize(
