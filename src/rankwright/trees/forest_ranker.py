@@ -122,7 +122,8 @@ class ForestRanker(Ranker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
-        self._compiled = self.model_text_, compiled_forest(vars(self))
+        scorer = compiled_forest(vars(self))  # it tells if there is no text
+        self._compiled = self.model_text_, scorer
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are trees; a fit that was interrupted early leaves none."""
