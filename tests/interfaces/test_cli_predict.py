@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -192,6 +193,16 @@ def test_a_table_that_becomes_another_one_is_read_whole(
     whole = outcome(folder, "model.rw", data, "csv")
     in_parts(True)
     assert outcome(folder, "model.rw", data, "csv") == whole
+
+
+def test_a_table_without_rows(folder: Path, tmp_path: Path, in_parts: Any) -> None:
+    path = tmp_path / "none.parquet"
+    pd.read_parquet(folder / "data.parquet").iloc[:0].to_parquet(path)
+    in_parts(True)
+    code, said, *_, written = outcome(folder, "model.rw", path, "txt")
+    assert code == 1
+    assert said == f"{path}: there must be at least one document, but there is none."
+    assert written is None
 
 
 def test_what_is_on_standard_output_already_is_not_contradicted(

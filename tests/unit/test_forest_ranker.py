@@ -6,8 +6,10 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
@@ -53,6 +55,7 @@ def test_the_best_documents_alone(data: Dataset) -> None:
     np.testing.assert_array_equal(again, expected)
     first = ranker.predict(data.X, top_k=3, n_trees=4)
     assert np.isfinite(first).sum() == 3
+    np.testing.assert_array_equal(ranker.predict(data.X, top_k=1 << 70), scores)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +73,24 @@ def test_bad_requests(options: dict[str, Any], message: str, data: Dataset) -> N
     ranker = BoostedRanker(n_estimators=3).fit(data.X, data.y, data.qid)
     with pytest.raises((ValueError, TypeError), match=message):
         ranker.predict(data.X[:2], **options)
+
+
+def test_another_text_is_another_model(data: Dataset) -> None:
+    one, other = (
+        BoostedRanker(n_estimators=5, num_leaves=n).fit(data.X, data.y, data.qid) for n in (4, 8)
+    )
+    scores = other.predict(data.X)
+    assert (one.predict(data.X) != scores).any()
+    one.model_text_ = other.model_text_
+    np.testing.assert_array_equal(one.predict(data.X), scores)
+    np.testing.assert_array_equal(rw.Scorer.from_model(one).predict(data.X), scores)
+
+
+def test_a_fit_in_vain_leaves_no_trees_for_other_features(data: Dataset) -> None:
+    names = [f"f{j}" for j in range(data.n_features)]
+    frame = pd.DataFrame(data.X, columns=names)
+    ranker = BoostedRanker(n_estimators=5).fit(frame, data.y, data.qid)
+    with pytest.raises(ValueError, match="needs validation queries"):
+        ranker.set_params(early_stopping_rounds=3).fit(frame[names[::-1]], data.y, data.qid)
+    with pytest.raises(NotFittedError):
+        ranker.predict(frame)

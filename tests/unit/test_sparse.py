@@ -197,6 +197,13 @@ def test_room_behind_the_entries_is_not_looked_at() -> None:
     np.testing.assert_array_equal(rw.Dataset(X, Y).X.toarray(), expected)
 
 
+def test_values_that_lie_apart() -> None:
+    X = good()
+    X.data = np.repeat(X.data, 2)[::2]
+    model = rw.LinearRanker("listnet").fit(good(), np.arange(good().shape[0]))
+    np.testing.assert_array_equal(model.predict(X), model.predict(good()))
+
+
 def test_offsets_and_indices_of_two_types() -> None:
     X = good()
     X.indptr = X.indptr.astype(np.int64)

@@ -121,6 +121,7 @@ HOSTILE: dict[str, Callable[[str], Any]] = {
     "thresholds without a space": change_field("threshold", "1 2 infinf"),
     "thresholds of nothing": change_field("threshold", ""),
     "overflow": change_field("leaf_value", "1 2 3 4 1e999"),
+    "scores that overflow": change_field("leaf_value", "1 2 3 4 -1e301"),
     "too few leaves": change_field("leaf_value", "1 2 3 4"),
     "code": change_field("leaf_value", "__import__('os')"),
     "a long integer": change_field("split_feature", "0 1 2 99999999999999999999"),

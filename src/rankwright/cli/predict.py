@@ -99,6 +99,8 @@ def _predict_parts(
             for part in parts:
                 refuse_infinite(part, data, scores.n_rows)
                 scores.add(_scored(ranker, part, data, model), part)
+            if part is None:
+                raise CannotStream("it has no rows")
             scores.finish()
             _scored(ranker, part, data, model, tell=True)
         except CannotStream as reason:

@@ -108,6 +108,7 @@ def _tables(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> Ite
     cut = buffer.rfind(b"\n", 0, filled) + 1
     if filled < BLOCK_BYTES or cut == 0:
         raise CannotStream("it is small")
+    _require_closed_quotes(buffer, cut)
     kind = format_of(path, wanted.format)
     lines = bytes(buffer[: min(cut, HEAD_BYTES)])
     dialect = sniff(lines, kind, id_columns(wanted), display_name(path))
@@ -128,6 +129,7 @@ def _tables(stream: BinaryIO, size: int, path: PathLike, wanted: Columns) -> Ite
         filled = _fill(stream, buffer, left)
         # At the end the last line may lack its newline.
         cut = filled if filled < BLOCK_BYTES else buffer.rfind(b"\n", 0, filled) + 1
+        _require_closed_quotes(buffer, cut)
     if filled:
         raise CannotStream("a line is longer than a block")
 
@@ -316,6 +318,16 @@ def _fill(stream: BinaryIO, buffer: bytearray, filled: int) -> int:
             break
         filled += n
     return filled
+
+
+def _require_closed_quotes(buffer: bytearray, end: int) -> None:
+    """Raise if a newline may be part of a value: a block that ends there would cut a row."""
+    if buffer.find(b'"', 0, end) < 0:
+        return
+    text = np.frombuffer(buffer, dtype=np.uint8, count=end)
+    newlines, quotes = (np.flatnonzero(text == ord(mark)) for mark in '\n"')
+    if (np.bincount(np.searchsorted(newlines, quotes)) % 2).any():
+        raise CannotStream("a value may go on in the next line")
 
 
 def _lines_of(buffer: bytearray, end: int, begin: int = 0) -> Any:

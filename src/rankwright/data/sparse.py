@@ -57,7 +57,7 @@ def _checked_csr(X: Any, name: str) -> tuple[sp.csr_array, bool]:
     import scipy.sparse as sp
 
     n = int(indptr[-1])
-    matrix = sp.csr_array((X.data[:n], indices[:n], indptr), shape=X.shape)
+    matrix = sp.csr_array((np.ascontiguousarray(X.data[:n]), indices[:n], indptr), shape=X.shape)
     matrix.has_canonical_format = canonical
     return matrix, canonical
 

@@ -106,8 +106,10 @@ def sniff(head: bytes, kind: str, ids: Sequence[str], path: str) -> Dialect:
 def csv_options(dialect: Dialect, wanted: Columns) -> dict[str, Any]:
     """Return what Arrow is told of a CSV file. Ids are texts: 001 and 1 are two queries."""
     arrow, reader = import_frames("pyarrow"), import_frames("pyarrow.csv")
+    # Arrow too reads in blocks, and would end one at a newline within quotes.
+    parsing = reader.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
     return {
-        "parse_options": reader.ParseOptions(delimiter=dialect.delimiter),
+        "parse_options": parsing,
         "convert_options": reader.ConvertOptions(
             column_types={name: arrow.string() for name in id_columns(wanted)},
             strings_can_be_null=True,

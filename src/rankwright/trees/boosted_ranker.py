@@ -203,6 +203,7 @@ class BoostedRanker(ForestRanker):
     def _fit(
         self, data: RankingData, valid: Dataset | None, callback: Callback | None
     ) -> BoostedRanker:
+        vars(self).pop("model_text_", None)  # should this fail: the features are others already
         self.check_params()
         metric = parse(self.eval_metric)
         valid = self._checked_valid(valid)
@@ -276,7 +277,7 @@ class BoostedRanker(ForestRanker):
             self.model_text_ = model_text.one_leaf(self.n_features_in_)
         else:
             self.model_text_ = model_text.trim(booster.model_to_string(num_iteration=n_trees))
-        self._compile(self.model_text_)
+        self._scorer()
         self.n_iter_ = n_trees
         self.best_score_ = boosting.best
         name = str(boosting.metric)

@@ -107,12 +107,12 @@ class ForestRanker(Ranker):
 
     def _scorer(self) -> ForestScorer:
         check_is_fitted(self)
-        found: ForestScorer | None = vars(self).get("_compiled")
-        return self._compile(self.model_text_) if found is None else found
-
-    def _compile(self, text: Any) -> ForestScorer:
-        self._compiled = ForestScorer(Forest.from_text(text, self.n_features_in_))
-        return self._compiled
+        text = self.model_text_
+        compiled: tuple[str, ForestScorer] | None = vars(self).get("_compiled")
+        if compiled is None or compiled[0] is not text:  # nothing else tells of a replaced text
+            compiled = text, ForestScorer(Forest.from_text(text, self.n_features_in_))
+            self._compiled = compiled
+        return compiled[1]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what pickles and copies hold: the trees as text."""
@@ -122,7 +122,8 @@ class ForestRanker(Ranker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
-        self._compiled = compiled_forest(vars(self))
+        scorer = compiled_forest(vars(self))  # it tells if there is no text
+        self._compiled = self.model_text_, scorer
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are trees; a fit that was interrupted early leaves none."""

@@ -36,6 +36,7 @@ _BY_NODE |= _INDICES
 _SCALARS = {"num_leaves", "num_cat", "is_linear", "shrinkage"}
 _OF_CATEGORIES = {"cat_boundaries", "cat_threshold"}
 _MAX_LEAVES = 131072  # LightGBM's own limit
+_MAX_SCORE = 1e300  # so that sums, and what bounds them, are numbers
 
 Fields: TypeAlias = dict[str, NDArray[Any]]
 
@@ -82,10 +83,13 @@ def read_trees(text: Any, n_features: int) -> list[Fields]:
     ends = np.cumsum(sizes)
     if rest[int(ends[-1]) :] != _END:
         _fail("it does not end where its trees do")
-    return [
+    trees = [
         _parse_tree(rest[begin:end], i, n_features)
         for i, (begin, end) in enumerate(zip(ends - sizes, ends, strict=True))
     ]
+    if sum(float(np.abs(tree["leaf_value"]).max()) for tree in trees) > _MAX_SCORE:
+        _fail(f"its scores must be at most {_MAX_SCORE:g} in size")
+    return trees
 
 
 def _parse_tree(text: str, index: int, n_features: int) -> Fields:

@@ -50,6 +50,7 @@ class TreeRule(ScoringRule):
                 raise ValueError("qid is for top_k: scores do not depend on the query.")
             return self.scorer.scores(X, n_trees, threads=threads)
         check_count("top_k", top_k)
+        top_k = min(top_k, X.shape[0])
         rows, groups = gather(check_qid(qid, X.shape[0]))
         if rows is None:
             return self.scorer.top(X, top_k, groups.indptr, n_trees, threads=threads)
