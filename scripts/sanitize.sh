@@ -75,7 +75,7 @@ for name in domination_rank exact_sums letor_read letor_stream letor_write linea
     pamir parallel predtron products ranks; do
     kernels+=("$tests/unit/test_$name.py")
 done
-for name in losses metrics problems; do kernels+=("$tests/contracts/test_$name.py"); done
+for name in contributions forest losses metrics problems wide; do kernels+=("$tests/contracts/test_$name.py"); done
 
 echo "== the module: addresses and undefined behaviour"
 build_module address address,undefined
@@ -106,7 +106,8 @@ if [ ! "$short" ]; then
     echo "== the module: threads"
     build_module thread thread
     TSAN_OPTIONS=die_after_fork=0:report_bugs=1:log_path=$out/report tested thread libtsan.so \
-        "$tests/unit/test_parallel.py" "$tests/contracts/test_metrics.py" -k "$calm"
+        "$tests/unit/test_parallel.py" "$tests/contracts/test_metrics.py" \
+        "$tests/contracts/test_forest.py" -k "$calm"
 fi
 no_reports
 echo "no reports"

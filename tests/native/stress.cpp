@@ -25,6 +25,8 @@
 #include <vector>
 
 #include "exact_sums.hpp"
+#include "forest_contributions.hpp"
+#include "forest_scores.hpp"
 #include "layers.hpp"
 #include "pairs.hpp"
 #include "parallel.hpp"
@@ -104,6 +106,44 @@ struct Sample {
     }
 };
 
+// Trees of three leaves over the features of a sample.
+struct Trees {
+    std::vector<std::int64_t> node_begin{0}, leaf_begin{0}, node_count, leaf_count, set_begin{0};
+    std::vector<std::int32_t> feature, left, right;
+    std::vector<std::uint8_t> missing;
+    std::vector<double> cut64, leaf_value;
+    std::vector<float> cut32;
+
+    Trees() {
+        std::mt19937_64 random(2);
+        for (int t = 0; t < 40; ++t) {
+            for (int node = 0; node < 2; ++node) {
+                feature.push_back(static_cast<std::int32_t>(random() % Sample::n_features));
+                cut64.push_back(static_cast<double>(random() % 100));
+                cut32.push_back(static_cast<float>(cut64.back()));
+                missing.push_back(static_cast<std::uint8_t>(random() % 5));
+                left.push_back(node == 0 ? 1 : ~1);
+                right.push_back(node == 0 ? ~0 : ~2);
+                node_count.push_back(3 - node);
+            }
+            for (int leaf = 0; leaf < 3; ++leaf) {
+                leaf_value.push_back(static_cast<double>(random() % 1000) / 7);
+                leaf_count.push_back(1);
+            }
+            node_begin.push_back(static_cast<std::int64_t>(feature.size()));
+            leaf_begin.push_back(static_cast<std::int64_t>(leaf_value.size()));
+        }
+    }
+
+    TreeArrays arrays() const {
+        return {node_begin, leaf_begin, feature,    left,      right, missing,
+                cut64,      cut32,      leaf_value, set_begin, {}};
+    }
+    CountedTrees counted() const {
+        return {node_begin, leaf_begin, left, right, node_count, leaf_count, leaf_value};
+    }
+};
+
 // All that is computed, as one string of bytes.
 std::string results(const Sample& sample, int n_threads) {
     const auto& [indptr, y, scores, v, X] = sample;
@@ -132,11 +172,25 @@ std::string results(const Sample& sample, int n_threads) {
     keep(by_query);
     keep(by_row);
     const DenseRows<float> rows(X.data(), n_rows, Sample::n_features);
-    multiply(rows, by_feature.data(), by_row.data(), n_threads);
+    multiply(rows, by_feature.data(), 1, by_row.data(), n_threads);
     multiply_transposed(rows, scores.data(), by_feature.data(), n_threads);
     keep(by_row);
     keep(by_feature);
     std::vector<float> rounded(n_rows);
+    static const Trees trees;
+    static const Forest forest(trees.arrays(), Sample::n_features);
+    const InstructionSet set = best_instruction_set();
+    forest_scores(forest, rows, forest.n_trees, by_row.data(), n_threads, set);
+    keep(by_row);
+    parallel_for(n_queries, n_threads, [&](std::size_t q) {
+        forest_top(forest, rows, indptr[q], indptr[q + 1], forest.n_trees, 3, by_row.data(), set);
+    });
+    keep(by_row);
+    const std::size_t n_some = 500;
+    const DenseRows<float> some(X.data(), n_some, Sample::n_features);
+    std::vector<double> added(n_some * Sample::n_features);
+    ForestContributions(forest, trees.counted()).write(some, added.data(), n_threads, set);
+    keep(added);
     require(round_to_grid(scores, v, rounded.data(), n_threads), "numbers are finite");
     keep(rounded);
     return bytes;
