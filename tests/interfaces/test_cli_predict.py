@@ -195,6 +195,20 @@ def test_a_table_that_becomes_another_one_is_read_whole(
     assert outcome(folder, "model.rw", data, "csv") == whole
 
 
+def test_standard_input_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    text = (folder / "data.txt").read_bytes()
+    path.write_bytes(text)
+    command = [sys.executable, "-m", "rankwright", "predict", str(folder / "model.rw"), "-"]
+    with path.open("rb") as stream:
+        ended = subprocess.run(
+            [*command, "-o", str(path)], stdin=stream, capture_output=True, text=True, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == f"rankwright: {path}: is what is read: write to another place.\n"
+    assert path.read_bytes() == text
+
+
 def test_a_table_without_rows(folder: Path, tmp_path: Path, in_parts: Any) -> None:
     path = tmp_path / "none.parquet"
     pd.read_parquet(folder / "data.parquet").iloc[:0].to_parquet(path)
