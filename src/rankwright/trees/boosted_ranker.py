@@ -203,7 +203,7 @@ class BoostedRanker(ForestRanker):
     def _fit(
         self, data: RankingData, valid: Dataset | None, callback: Callback | None
     ) -> BoostedRanker:
-        vars(self).pop("model_text_", None)  # should this fail: the features are others already
+        self.__dict__.pop("model_text_", None)  # should this fail: the features are others already
         self.check_params()
         metric = parse(self.eval_metric)
         valid = self._checked_valid(valid)
