@@ -112,7 +112,7 @@ void bind_forest(nb::module_& m) {
         },
         "Vector instructions of this processor that forests know, the best first.");
     nb::class_<Walkers>(m, "Walkers", "Documents with their sums over the trees so far.")
-        .def("add", &Walkers::add, "first"_a, "last"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("add", &Walkers::add, "first"_a, "last"_a, nb::call_guard<WithoutGil>())
         .def("sums", [](const Walkers& docs) {
             return make_array<double>(
                 docs.n_docs, [&](double* out) { std::copy_n(docs.sums(), docs.n_docs, out); });
@@ -158,7 +158,7 @@ void bind_forest(nb::module_& m) {
                 require_fit(scorer, X, 0);
                 return std::make_unique<Walkers>(scorer.forest, X, 0, X.n_rows, scorer.set);
             },
-            "X"_a, nb::keep_alive<0, 1>(), nb::call_guard<nb::gil_scoped_release>());
+            "X"_a, nb::keep_alive<0, 1>(), nb::call_guard<WithoutGil>());
 }
 
 }  // namespace rankwright

@@ -57,7 +57,7 @@ std::optional<Fault> parse_dense(LetorText& text, OutMatrix<Float> X, Out<double
             "X must have n_features columns");
     LetorError error;
     {
-        nb::gil_scoped_release release;
+        WithoutGil others_run;
         error = text.parse_dense<Float>(options, X.data(), y.data(), qid.data());
     }
     return as_fault(error);
@@ -74,7 +74,7 @@ std::optional<Fault> parse_sparse(LetorText& text, Out<Float> data, Out<Index> i
     require(data.size() == e && indices.size() == e, "arrays must have n_entries entries");
     LetorError error;
     {
-        nb::gil_scoped_release release;
+        WithoutGil others_run;
         const letor::SparseArrays<Float, Index> out{data.data(), indices.data(), indptr.data()};
         error = text.parse_sparse<Float, Index>(options, out, y.data(), qid.data());
     }
@@ -106,7 +106,7 @@ nb::bytes format_rows(const Rows& X, std::size_t n_rows, In<std::int64_t> rows, 
     if (comment_text) lines.comments = {comment_text->c_str(), comment_offsets.data()};
     std::string text;
     {
-        nb::gil_scoped_release release;
+        WithoutGil others_run;
         text = format_letor(lines, X, n_threads);
     }
     return nb::bytes(text.data(), text.size());
@@ -139,7 +139,7 @@ nb::bytes format_lines(In<double> values, int n_threads) {
     std::vector<std::string> parts((n + step - 1) / step);
     std::string text;
     {
-        nb::gil_scoped_release release;
+        WithoutGil others_run;
         parallel_for(parts.size(), n_threads, [&](std::size_t i) {
             std::string& part = parts[i];
             char number[kMaxNumberLength];
@@ -188,7 +188,7 @@ void bind_letor(nb::module_& m) {
     m.def(
         "read_at",
         [](int fd, std::int64_t offset, Out<std::uint8_t> buffer, int n_threads) {
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             return read_at(fd, offset, reinterpret_cast<char*>(buffer.data()),
                            static_cast<std::int64_t>(buffer.size()), n_threads);
         },
@@ -207,7 +207,7 @@ void bind_letor(nb::module_& m) {
                 require(padded.size() >= n_bytes + kPadding, "the text must be padded");
                 const std::string_view bytes(reinterpret_cast<const char*>(padded.data()), n_bytes);
                 require(bytes.empty() || bytes.back() == '\n', "the text must end with a newline");
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 new (self) LetorText(bytes, n_threads, chunk_bytes);
             },
             "padded"_a.noconvert(), "n_bytes"_a, "n_threads"_a,
@@ -222,9 +222,8 @@ void bind_letor(nb::module_& m) {
         .def_prop_ro("first_without_qid", &LetorText::first_without_qid)
         .def("qids", [](const LetorText& t) { return as_runs(t.qids()); })
         .def("doc_ids", [](const LetorText& t) { return as_runs(t.doc_ids()); })
-        .def("scan_all_indices", &LetorText::scan_all_indices,
-             nb::call_guard<nb::gil_scoped_release>())
-        .def("checksum", &LetorText::checksum, nb::call_guard<nb::gil_scoped_release>());
+        .def("scan_all_indices", &LetorText::scan_all_indices, nb::call_guard<WithoutGil>())
+        .def("checksum", &LetorText::checksum, nb::call_guard<WithoutGil>());
     m.def("format_lines", &format_lines, "values"_a, "n_threads"_a,
           "Numbers as Python writes them, one in a line.");
     text.attr("chunk_bytes") = LetorText::kChunkBytes;

@@ -97,7 +97,7 @@ void bind_losses(nb::module_& m) {
             "__init__",
             [](Layers* self, In<double> y, In<std::int64_t> indptr, int n_threads) {
                 const auto offsets = check_indptr(indptr, y.size());
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 new (self) Layers(view(y), offsets, n_threads);
             },
             "y"_a.noconvert(), "indptr"_a.noconvert(), "n_threads"_a)

@@ -66,7 +66,7 @@ void bind_metrics(nb::module_& m) {
                 require(static_cast<std::size_t>(indptr.data()[indptr.size() - 1]) == n,
                         "indptr must end with n");
                 require(depth > 0, "depth must be positive");
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 new (self) Ranking(view(y), view(scores), view(indptr), depth, n_threads);
             },
             "y"_a.noconvert(), "scores"_a.noconvert(), "indptr"_a.noconvert(), "depth"_a,

@@ -64,7 +64,7 @@ void bind_iterate(nb::module_& m) {
             [](Iterate& iterate, const Rows& rows, std::size_t begin, In<double> coef) {
                 require(begin + coef.size() <= rows.n_rows && rows.n_features == iterate.w.size(),
                         "no such rows");
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 ++iterate.round;
                 iterate.begin_update();
                 std::vector<double> given(coef.data(), coef.data() + coef.size());
@@ -129,7 +129,7 @@ void bind_slam(nb::module_& m) {
                         "losses and surrogates must have a value for each round");
                 require(comparator.size() == 0 || comparator.size() == rows.n_rows,
                         "comparator must have a score for each row");
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 return slam_perceptron(rounds, rows, view(order), eta, view(comparator), iterate,
                                        losses.data(), surrogates.data());
             },
@@ -153,7 +153,7 @@ class PythonLoss final : public QueryLoss {
 
     double operator()(std::size_t q, std::uint64_t draw, std::span<const double> scores,
                       double* grad) override {
-        nb::gil_scoped_acquire acquire;
+        WithGil python;
         const auto own =
             make_array<double>(scores.size(), [&](double* out) { std::ranges::copy(scores, out); });
         const auto [value, found] = nb::cast<std::pair<double, In<double>>>(f_(own, q, draw));
@@ -206,7 +206,7 @@ void bind_descent(nb::module_& m) {
             double* first = terms.data();
             const std::size_t n = order.size();
             const DescentTerms found{view(u), first, first + n, first + 2 * n};
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             return gradient_descent(rows, view(indptr), view(order), loss, step, found, iterate,
                                     losses.data());
         },
@@ -231,7 +231,7 @@ void bind_pamir(nb::module_& m) {
                         "queries must have a pair");
             }
             return with_weights(weights, rows.n_rows, [&](auto given) {
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 return pamir(rows, layers, view(queries), view(keys), seed, C, given, iterate,
                              {losses.data(), losses.size()});
             });
@@ -264,7 +264,7 @@ void bind_labels(nb::module_& m) {
             check_label_rounds(rows, y, n + 1, order, losses.size());
             require(taus.shape(0) == order.size() && taus.shape(1) == n,
                     "taus must have a row for each round and a column for each threshold");
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             return prank(rows, view(y), view(order), step, iterate, losses.data(), taus.data());
         },
         "rows"_a, "y"_a.noconvert(), "order"_a.noconvert(), "step"_a, "iterate"_a,
@@ -283,7 +283,7 @@ void bind_labels(nb::module_& m) {
             require(iterate.w.size() == rows.n_features, "w must have a value for each feature");
             check_label_rounds(rows, y, k, order, losses.size());
             require(errors.size() == order.size(), "errors must have a value for each round");
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             const auto n_updates = widrow_hoff(rows, view(y), k, view(order), eta, squared_radius,
                                                iterate, losses.data(), errors.data());
             return std::pair(n_updates, squared_radius);
@@ -297,7 +297,7 @@ void bind_labels(nb::module_& m) {
             require(k >= 2 && iterate.w.size() == k * rows.n_features,
                     "w must have a value for each label and feature");
             check_label_rounds(rows, y, k, order, losses.size());
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             return multiclass_perceptron(rows, view(y), k, view(order), uniform, iterate,
                                          losses.data());
         },

@@ -227,7 +227,7 @@ void bind_problems(nb::module_& m) {
                bool intercept) {
                 require(!intercept || theta.shape(0) > 0, "an intercept needs a row of theta");
                 const Norm kind = parse_norm(norm);
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 new (self)
                     LinkedWeights(kind, q, theta.data(), theta.shape(0), theta.shape(1), intercept);
             },
@@ -269,7 +269,7 @@ void bind_problems(nb::module_& m) {
             const std::size_t n_codes = problem.n_codes() ? problem.n_codes() : d;
             require(problem.n_scores() == 0 || problem.n_scores() == d, "wrong number of scores");
             require(out.shape(0) == n && out.shape(1) == n_codes, "out has a wrong shape");
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             for (std::size_t i = 0; i < n; ++i)
                 problem.predict({scores.data() + i * d, d}, nullptr,
                                 {out.data() + i * n_codes, n_codes});
@@ -310,7 +310,7 @@ void bind_problems(nb::module_& m) {
             require(losses.size() == order.size() && charges.size() == order.size(),
                     "losses and charges must have a value for each round");
             const Mode kind = parse_mode(mode);
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             return predtron(problem, kind, eta, stream, weights, iterate, losses.data(),
                             charges.data());
         },

@@ -32,7 +32,7 @@ std::unique_ptr<Rows> sparse_rows(In<Float> data, In<Index> indices, In<Index> i
 template <class Index>
 std::pair<std::int64_t, bool> look_at_csr(In<Index> indices, In<Index> indptr,
                                           std::uint64_t n_columns) {
-    nb::gil_scoped_release release;
+    WithoutGil others_run;
     const CsrCheck result = check_csr(view(indices), view(indptr), n_columns);
     return {result.bad_row, result.canonical};
 }
@@ -69,7 +69,7 @@ void bind_largest(nb::module_& m) {
     m.def(
         "largest_size",
         [](nb::ndarray<const Float, nb::c_contig, nb::device::cpu> values, bool skip_nan) {
-            nb::gil_scoped_release release;
+            WithoutGil others_run;
             return static_cast<double>(
                 largest_size<Float>({values.data(), values.size()}, skip_nan));
         },

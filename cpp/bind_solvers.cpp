@@ -49,7 +49,7 @@ struct DominationSpec {
 template <class Model, class Columns>
 std::unique_ptr<Descent> make(Model model, Columns X, std::size_t n_features,
                               std::string_view step) {
-    nb::gil_scoped_release release;
+    WithoutGil others_run;
     return std::make_unique<DescentOf<Model, Columns>>(std::move(model), X, n_features,
                                                        parse_step(step));
 }
@@ -104,7 +104,7 @@ void bind_solvers(nb::module_& m) {
         .def(
             "start",
             [](Descent& descent, In<double> scores) {
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 descent.start(view(scores));
             },
             "scores"_a.noconvert())
@@ -118,7 +118,7 @@ void bind_solvers(nb::module_& m) {
             "sweep",
             [](Descent& descent, In<std::int64_t> coordinates, double a1, double a2,
                Out<double> w) {
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 const SweepResult result = descent.sweep(view(coordinates), a1, a2, w.data());
                 return std::pair(result.violation, result.n_moved);
             },
@@ -138,7 +138,7 @@ void bind_solvers(nb::module_& m) {
                 require(
                     decrease.size() == coordinates.size() && violation.size() == coordinates.size(),
                     "one decrease and one violation for each coordinate");
-                nb::gil_scoped_release release;
+                WithoutGil others_run;
                 descent.promises(view(coordinates), a1, a2, w.data(), decrease.data(),
                                  violation.data());
             },

@@ -17,7 +17,7 @@ void check_signals() {
     const auto now = clock::now();
     if (now - last < std::chrono::milliseconds(100)) return;
     last = now;
-    nb::gil_scoped_acquire acquire;
+    WithGil python;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 

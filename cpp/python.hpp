@@ -5,9 +5,11 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <thread>
 
 #include "weights.hpp"
 
@@ -45,12 +47,48 @@ auto with_weights(const In<double>& weights, std::size_t n_rows, const Use& use)
     return use(view(weights));
 }
 
+// Takes Python's lock by a call of its API. Python ends threads that ask for it when it has ended
+// itself, by unwinding their stacks; some functions here let nothing pass, and the process would
+// abort. Such a thread waits for the end instead.
+template <class Take>
+auto come_back(Take&& take) {
+    try {
+        return take();
+    } catch (...) {
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+}
+
+// Lets other threads of Python run while it lives.
+class WithoutGil {
+    PyThreadState* const state_ = PyEval_SaveThread();
+
+  public:
+    WithoutGil() = default;
+    WithoutGil(const WithoutGil&) = delete;
+    WithoutGil& operator=(const WithoutGil&) = delete;
+    ~WithoutGil() {
+        come_back([this] { PyEval_RestoreThread(state_); });
+    }
+};
+
+// May call Python while it lives.
+class WithGil {
+    const PyGILState_STATE state_ = come_back([] { return PyGILState_Ensure(); });
+
+  public:
+    WithGil() = default;
+    WithGil(const WithGil&) = delete;
+    WithGil& operator=(const WithGil&) = delete;
+    ~WithGil() { PyGILState_Release(state_); }
+};
+
 template <class T, class Fill>
 Result<T> make_array(std::size_t size, Fill&& fill) {
     auto* data = new T[size];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     {
-        nb::gil_scoped_release release;
+        WithoutGil others_run;
         fill(data);
     }
     return Result<T>(data, {size}, owner);

@@ -167,6 +167,23 @@ def test_documents_that_cannot_win_stop_early() -> None:
     same_bits(found[best], full[best])
 
 
+def test_documents_that_can_still_draw_go_on() -> None:
+    """The first row needs all leaves to come, and their rounding, to be as good as the second."""
+    steps = [0.1] * 16
+    starts = np.random.default_rng(0).uniform(0, 1000, 1000).tolist()
+    start, best = next((a, b) for a in starts if a < (b := sum(steps, start=a)) - sum(steps))
+    second = twin.Split(0, 1.5, twin.NONE, False, start, best)
+    first = twin.Split(0, 0.5, twin.NONE, False, -1e6, second)
+    idle = [twin.Split(1, 0.5, twin.NONE, False, 0.0, 0.0)] * 15
+    rest = [twin.Split(1, 0.5, twin.NONE, False, 0.0, step) for step in steps]
+    forest, _ = made([first, *idle, *rest], 2)
+    X = np.zeros((200, 2))
+    X[:2] = [[1, 1], [2, 0]]
+    found = ForestScorer(forest).top(X, 1, threads=1)
+    assert np.flatnonzero(np.isfinite(found)).tolist() == [0]
+    assert found[0] == best
+
+
 def test_many_callers() -> None:
     rng = np.random.default_rng(5)
     shape = Shape(4, 20)

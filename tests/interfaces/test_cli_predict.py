@@ -20,6 +20,7 @@ from rankwright.cli import app
 from rankwright.cli.predict import predict as command
 from rankwright.data import csv_blocks, parts, tables
 from rankwright.data.columns import Columns
+from rankwright.data.scores import open_scores
 from rankwright.exceptions import DataError
 from tests.interfaces.conftest import Runner
 
@@ -195,6 +196,30 @@ def test_a_table_that_becomes_another_one_is_read_whole(
     assert outcome(folder, "model.rw", data, "csv") == whole
 
 
+def test_a_query_is_written_when_another_one_begins(tmp_path: Path) -> None:
+    X, y = np.ones((2, 1)), [0, 1]
+    with open_scores(tmp_path / "a.csv", "csv") as scores:
+        scores.add(np.zeros(2), rw.Dataset(X, y, [1, 1]))
+        assert not scores.wrote
+        scores.add(np.zeros(2), rw.Dataset(X, y, [2, 2]))
+        assert scores.wrote
+        scores.finish()
+
+
+def test_standard_input_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    text = (folder / "data.txt").read_bytes()
+    path.write_bytes(text)
+    command = [sys.executable, "-m", "rankwright", "predict", str(folder / "model.rw"), "-"]
+    with path.open("rb") as stream:
+        ended = subprocess.run(
+            [*command, "-o", str(path)], stdin=stream, capture_output=True, text=True, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == f"rankwright: {path}: is what is read: write to another place.\n"
+    assert path.read_bytes() == text
+
+
 def test_a_table_without_rows(folder: Path, tmp_path: Path, in_parts: Any) -> None:
     path = tmp_path / "none.parquet"
     pd.read_parquet(folder / "data.parquet").iloc[:0].to_parquet(path)
@@ -239,6 +264,7 @@ PEAK = """
 import sys
 from rankwright.cli.predict import predict
 from rankwright.data.columns import Columns
+from rankwright.data.scores import open_scores
 
 predict(*sys.argv[1:], columns=Columns())
 with open("/proc/self/status") as status:

@@ -67,6 +67,43 @@ print(report.done["forks"], report.failures)
 # ---- attributes that are computed once ----
 
 
+ENDING = """
+import numpy as np
+from rankwright.data.groups import Groups
+from rankwright.data.products import linear_scores
+from rankwright.metrics import NDCG
+
+X = np.random.default_rng(0).random((100_000, 20))
+groups = Groups.from_qid(np.arange(100_000) // 50)
+started = threading.Barrier(5)
+
+def work(call):
+    started.wait()
+    while True:
+        call()
+
+def score():
+    linear_scores(X, X[0], None, 1)
+
+def measure():
+    NDCG(10).per_query(X[:, 0], X[:, 1], groups)
+
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)  # while Python ends, the other threads come back
+
+slow = Slow()
+for call in (score, measure) * 2:
+    threading.Thread(target=work, args=(call,), daemon=True).start()
+started.wait()
+time.sleep(0.2)
+"""
+
+
+def test_a_process_may_end_while_its_threads_work() -> None:
+    run(ENDING)
+
+
 def test_a_lazy_attribute_is_computed_once() -> None:
     class Thing:
         count = 0

@@ -314,6 +314,17 @@ def test_a_model_may_learn_on_without_its_scorer(models: Models) -> None:
     assert scorer.predict(X).tobytes() == before.tobytes()
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name not in REFUSED])
+def test_a_scorer_shares_no_numbers_with_the_model(name: str, models: Models) -> None:
+    model = pickle.loads(pickle.dumps(models(name)[0]))
+    scorer = rw.Scorer.from_model(model)
+    before = scorer.predict(rows())
+    for array in vars(model).values():
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f":
+            array.fill(7.5)
+    assert scorer.predict(rows()).tobytes() == before.tobytes()
+
+
 def test_only_fitted_models_of_the_library_have_scorers() -> None:
     with pytest.raises(ValueError, match=r"^PRank must be fitted before it is made a scorer\.$"):
         rw.Scorer.from_model(rw.PRank())

@@ -62,9 +62,10 @@ def check_writable(path: PathLike) -> None:
 
 def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
     """Raise if a file that is to be written is read, or lies in a folder that is."""
-    for read in inputs:
-        if read is None or STANDARD in (os.fspath(path), os.fspath(read)):
+    for given in inputs:
+        if given is None or os.fspath(path) == STANDARD:
             continue
+        read = 0 if os.fspath(given) == STANDARD else given  # a file may be standard input
         folder = os.path.dirname(os.path.abspath(path))
         within = os.path.isdir(read) and os.path.exists(folder) and os.path.samefile(folder, read)
         same = os.path.isfile(path) and os.path.exists(read) and os.path.samefile(path, read)
