@@ -49,9 +49,9 @@ void interleaved(const Forest& forest, const Codes& codes, std::vector<double>& 
             for (std::uint32_t step = 0; step < piece.depth; ++step) {
                 for (std::size_t k = 0; k < K; ++k) {
                     const Node& node = nodes[at[k]];
-                    const bool right = x[node.offset + k] > node.bound;
-                    leaf[k] = right ? node.first : leaf[k];
-                    at[k] = right ? node.right : node.left;
+                    const unsigned right = x[node.offset + k] > node.bound;
+                    leaf[k] = std::max<std::uint8_t>(leaf[k], node.first & (0u - right));
+                    at[k] = node.child[right];
                 }
             }
             for (std::size_t k = 0; k < K; ++k) {
@@ -76,8 +76,8 @@ std::vector<std::vector<Taken>> by_threshold(const Forest& forest) {
         std::vector<std::uint32_t> low(piece.n_nodes + 1);  // of the subtree of each node
         for (std::uint32_t k = 0; k < piece.n_nodes; ++k) {
             const Node& node = forest.nodes[piece.node_begin + k];
-            low[node.left] = low[k];
-            low[node.right] = node.first;
+            low[node.child[0]] = low[k];
+            low[node.child[1]] = node.first;
             const Column& column = forest.columns[node.offset / kBlock];
             const std::uint64_t below = (std::uint64_t{1} << node.first) - 1;
             const std::uint64_t lower = (std::uint64_t{1} << low[k]) - 1;

@@ -65,8 +65,8 @@ struct Place {
 };
 
 struct Node {
-    std::uint32_t offset;       // of the column in a block of codes
-    std::uint32_t left, right;  // children in the piece; its n_nodes if outside
+    std::uint32_t offset;    // of the column in a block of codes
+    std::uint32_t child[2];  // left and right, in the piece; its n_nodes if outside
     std::uint8_t bound, first;
 };
 
@@ -273,15 +273,16 @@ class Forest {
                 const std::uint32_t first = std::clamp(middle[i], base, end) - base;
                 const auto offset = static_cast<std::uint32_t>(place.column * kBlock);
                 nodes.push_back(
-                    {offset, left, right, place.bound, static_cast<std::uint8_t>(first)});
+                    {offset, {left, right}, place.bound, static_cast<std::uint8_t>(first)});
                 piece.depth = std::max(piece.depth, depth);
             }
             piece.n_nodes = static_cast<std::uint32_t>(queue.size());
             for (std::size_t k = piece.node_begin; k < nodes.size(); ++k) {
-                if (nodes[k].left == outside) nodes[k].left = piece.n_nodes;
-                if (nodes[k].right == outside) nodes[k].right = piece.n_nodes;
+                for (std::uint32_t& child : nodes[k].child) {
+                    if (child == outside) child = piece.n_nodes;
+                }
             }
-            nodes.push_back({0, piece.n_nodes, piece.n_nodes, kMostCuts, 0});
+            nodes.push_back({0, {piece.n_nodes, piece.n_nodes}, kMostCuts, 0});
             pieces.push_back(piece);
             most_nodes = std::max<std::size_t>(most_nodes, piece.n_nodes);
         }

@@ -49,8 +49,8 @@ __attribute__((always_inline)) inline void walk_vectors(const Forest& forest, Pi
                 std::memcpy(&code, codes->byte + node.offset + part, W);
                 const Vector at_most = (Vector)(code <= (Vector{} + node.bound));
                 const Vector right = here[k] & ~at_most;
-                here[node.left] = here[k] & at_most;
-                here[node.right] = right;
+                here[node.child[0]] = here[k] & at_most;
+                here[node.child[1]] = right;
                 const Vector first = right & (Vector{} + node.first);
                 leaf = leaf > first ? leaf : first;
             }
@@ -80,7 +80,7 @@ inline void walk_portable(const Forest& forest, PieceRange range, const Block* c
                 const Node& node = nodes[at];
                 const bool right = codes->byte[node.offset + i] > node.bound;
                 if (right) leaf = node.first;
-                at = right ? node.right : node.left;
+                at = node.child[right];
             }
             sums[i] += forest.leaves[piece.leaf_begin + leaf];
         }
@@ -115,8 +115,8 @@ RANKWRIGHT_AVX512 void walk_avx512(const Forest& forest, PieceRange range, const
             leaf[b] = _mm512_setzero_si512();
         }
         for (std::uint32_t k = 0; k < piece.n_nodes; ++k) {
-            const std::size_t offset = nodes[k].offset, left = nodes[k].left,
-                              right = nodes[k].right;
+            const std::size_t offset = nodes[k].offset;
+            const std::size_t left = nodes[k].child[0], right = nodes[k].child[1];
             const __m512i bound = _mm512_set1_epi8(static_cast<char>(nodes[k].bound));
             const __m512i first = _mm512_set1_epi8(static_cast<char>(nodes[k].first));
             for (std::size_t b = 0; b < B; ++b) {
@@ -156,9 +156,10 @@ inline void walk_one(const Forest& forest, PieceRange range, const Block* codes,
         for (std::uint32_t step = 0; step < depth; ++step) {
             for (std::size_t k = 0; k < kTrees; ++k) {
                 const Node& node = nodes[k][at[k]];
-                const bool right = codes->byte[node.offset + i] > node.bound;
-                leaf[k] = right ? node.first : leaf[k];
-                at[k] = right ? node.right : node.left;
+                // Nothing to guess: a wrong guess would cost more than the step.
+                const unsigned right = codes->byte[node.offset + i] > node.bound;
+                leaf[k] = std::max<std::uint8_t>(leaf[k], node.first & (0u - right));
+                at[k] = node.child[right];
             }
         }
         for (std::size_t k = 0; k < n; ++k) {
