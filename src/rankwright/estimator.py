@@ -39,6 +39,7 @@ from rankwright.losses.own import WithValue
 from rankwright.metrics.dcg import NDCG
 from rankwright.metrics.metric import mean_of_queries
 from rankwright.parameters import check_parameters
+from rankwright.refitting import Refitted
 from rankwright.scoring.state import check_floats
 
 SCORE_METRIC = NDCG(k=10)
@@ -130,7 +131,7 @@ class Model(Protocol):
             warnings.warn(
                 f"this model ranks nothing: {reason}",
                 DataWarning,
-                stacklevel=3,  # the line that called fit()
+                stacklevel=4,  # the line that called fit()
             )
 
     def takes_valid(self) -> bool:
@@ -294,7 +295,7 @@ def as_model(estimator: Any, n_features: int | None = None) -> Model:
     return PlainModel(estimator, n_features)
 
 
-class Estimator(BaseEstimator):
+class Estimator(Refitted, BaseEstimator):
     """scikit-learn's estimator, with tags that a class declares.
 
     ``TAGS`` of a class are added to those of its bases.

@@ -6,10 +6,8 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import NotFittedError
 
 import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
@@ -84,13 +82,3 @@ def test_another_text_is_another_model(data: Dataset) -> None:
     one.model_text_ = other.model_text_
     np.testing.assert_array_equal(one.predict(data.X), scores)
     np.testing.assert_array_equal(rw.Scorer.from_model(one).predict(data.X), scores)
-
-
-def test_a_fit_in_vain_leaves_no_trees_for_other_features(data: Dataset) -> None:
-    names = [f"f{j}" for j in range(data.n_features)]
-    frame = pd.DataFrame(data.X, columns=names)
-    ranker = BoostedRanker(n_estimators=5).fit(frame, data.y, data.qid)
-    with pytest.raises(ValueError, match="needs validation queries"):
-        ranker.set_params(early_stopping_rounds=3).fit(frame[names[::-1]], data.y, data.qid)
-    with pytest.raises(NotFittedError):
-        ranker.predict(frame)

@@ -170,7 +170,7 @@ class LinearModel(Ranker):
         told = solution.converged and solution.gap < math.inf
         if is_slam and self.coef_.any() and told and decrease <= solution.gap:
             text = _NEAR_ZERO.format(decrease, solution.gap, _NO_SLAM)
-            warnings.warn(text, DataWarning, stacklevel=3)  # the line that called fit()
+            warnings.warn(text, DataWarning, stacklevel=4)  # the line that called fit()
         return self
 
     def _objective(self, data: RankingData, penalty: ElasticNet) -> tuple[Objective, Floats]:
@@ -362,6 +362,6 @@ def _warned(solution: Solution) -> Solution:
             f"and gap {solution.gap:.1e}, before the tolerance was met. "
             f"{solution.trouble or 'Raise max_iter or tol.'}",
             ConvergenceWarning,
-            stacklevel=5,  # the line that called fit()
+            stacklevel=6,  # the line that called fit()
         )
     return solution

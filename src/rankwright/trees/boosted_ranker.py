@@ -18,6 +18,7 @@ from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
+from rankwright.refitting import EndedEarly
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
 from rankwright.trees.forest_ranker import ForestRanker
@@ -203,7 +204,6 @@ class BoostedRanker(ForestRanker):
     def _fit(
         self, data: RankingData, valid: Dataset | None, callback: Callback | None
     ) -> BoostedRanker:
-        self.__dict__.pop("model_text_", None)  # should this fail: the features are others already
         self.check_params()
         metric = parse(self.eval_metric)
         valid = self._checked_valid(valid)
@@ -246,7 +246,7 @@ class BoostedRanker(ForestRanker):
         self.warn_if_it_ranks_nothing("no tree has a split. Lower min_child_samples.")
         if boosting.stop == "ctrl-c":  # what there is can be used, whoever pressed it
             self.stop_ = "interrupted"
-            raise KeyboardInterrupt
+            raise EndedEarly
         return self
 
     def check_params(self) -> None:
