@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 
@@ -27,7 +27,7 @@ class Refitted:
 def undone(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fit`` after whose errors the attributes are those from before."""
 
-    @functools.wraps(fit)
+    @wraps(fit)
     def fit_or_leave(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         try:
