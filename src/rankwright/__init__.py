@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         data,
         evaluation,
         experiments,
+        exports,
         linear,
         losses,
         metrics,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
+    from rankwright.exports import Certificate, export, verify
     from rankwright.linear import DominationRank, LinearRanker
     from rankwright.online import (
         PAMIR,
@@ -68,6 +70,9 @@ _WHERE = {
     "Comparison": "rankwright.comparison",
     "Evaluation": "rankwright.evaluation",
     "compare": "rankwright.comparison",
+    "Certificate": "rankwright.exports",
+    "export": "rankwright.exports",
+    "verify": "rankwright.exports",
     "evaluate": "rankwright.evaluation",
     "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
@@ -97,6 +102,7 @@ _PACKAGES = (
     "data",
     "evaluation",
     "experiments",
+    "exports",
     "linear",
     "losses",
     "metrics",
@@ -114,6 +120,7 @@ _PACKAGES = (
 __all__ = [
     "PAMIR",
     "BoostedRanker",
+    "Certificate",
     "Comparison",
     "ConvergenceWarning",
     "DataError",
@@ -140,6 +147,8 @@ __all__ = [
     "evaluate",
     "evaluation",
     "experiments",
+    "export",
+    "exports",
     "fit_stream",
     "from_frame",
     "linear",
@@ -160,6 +169,7 @@ __all__ = [
     "theory",
     "top_k",
     "trees",
+    "verify",
     "write",
     "write_letor",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 
 from rankwright.data.groups import Ints
 from rankwright.data.products import linear_scores
+from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 from rankwright.exceptions import DataError
 from rankwright.scaling import FeatureScale
@@ -75,6 +76,63 @@ class WeightedSum:
         return found if finite else finite_scores(found)
 
 
+ARITHMETICS = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class InOrderSum:
+    r"""Weighted sums as search engines take them, one feature after the other.
+
+    .. math:: s_0 = b, \qquad s_j = s_{j-1} + w_j x_j
+
+    with :math:`x` in float32, every product and sum rounded to one type, and the result to float32.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features,)
+        The weights.
+    intercept : float
+        What the sum begins with.
+    arithmetic : {"float32", "float64"}
+        The type of weights, products and sums.
+    """
+
+    coef: Floats
+    intercept: float
+    arithmetic: str
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """Return the sums of a fitted model."""
+        intercept = float(np.sum(state["intercept_"])) if has_intercept(state) else 0.0
+        return cls(state["coef_"].reshape(-1), intercept, state["arithmetic_"])
+
+    def scores_of(self, intake: Intake, X: Any) -> Floats:
+        """Return the scores of what ``predict`` was given."""
+        return self.scores(intake.rows(X))
+
+    def scores(self, X: Matrix) -> Floats:
+        """Return a score for each row."""
+        kind = np.dtype(self.arithmetic).type
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights, found = self.coef.astype(kind), np.full(X.shape[0], kind(self.intercept))
+            for begin in range(0, X.shape[0], BLOCK):
+                rows = slice(begin, begin + BLOCK)
+                columns = X[rows].toarray().T if is_sparse(X) else X[rows].T
+                for w, x in zip(weights, columns, strict=True):
+                    found[rows] += w * x.astype(np.float32).astype(kind)
+            return finite_scores(found.astype(np.float32))
+
+
+def check_arithmetic(state: State) -> None:
+    """Raise unless a state, read from a file, says how its weighted sums are taken, or nothing."""
+    if "arithmetic_" in state:
+        if state["arithmetic_"] not in ARITHMETICS:
+            raise DataError(f"arithmetic_ must be one of {', '.join(ARITHMETICS)}.")
+        if np.atleast_2d(state["coef_"]).shape[0] != 1:
+            raise DataError("arithmetic_ is for models with one score.")
+
+
 def check_weights_of(state: State, *n_scores: int) -> None:
     """Raise unless weights and intercept, read from a file, have these shapes."""
     check_floats(state, "coef_", (*n_scores, state["n_features_in_"]))
@@ -82,6 +140,7 @@ def check_weights_of(state: State, *n_scores: int) -> None:
         check_floats(state, "intercept_", n_scores)
     elif has_intercept(state) and type(state.get("intercept_")) is not float:
         raise DataError("intercept_ must be a number.")
+    check_arithmetic(state)
 
 
 @dataclass(frozen=True)
@@ -228,12 +287,14 @@ def check_sums_of(state: State, *n_scores: int) -> None:
     check_support_of(state, state["n_features_in_"], *(n_scores or (1,)))
 
 
-Sums: TypeAlias = WeightedSum | KernelSum
+Sums: TypeAlias = WeightedSum | InOrderSum | KernelSum
 
 
 def sums_of(state: State) -> Sums:
     """Return the sums of a fitted model, of whichever form."""
-    return WeightedSum.of(state) if state.get("kernel") is None else KernelSum.of(state)
+    if state.get("kernel") is not None:
+        return KernelSum.of(state)
+    return InOrderSum.of(state) if "arithmetic_" in state else WeightedSum.of(state)
 
 
 def one_each(sums: Sums, intake: Intake, X: Any) -> Floats:

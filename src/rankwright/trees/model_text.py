@@ -7,6 +7,7 @@ taken that is not, number by number, a set of binary trees over the features at 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -50,9 +51,19 @@ def trim(text: str) -> str:
 
 def one_leaf(n_features: int) -> str:
     """Return the model that scores everything 0, for features that never differ."""
-    tree = "Tree=0\nnum_leaves=1\nnum_cat=0\nleaf_value=0\nis_linear=0\nshrinkage=1\n\n\n"
-    infos = " ".join(["none"] * n_features)
-    return f"{_head(n_features, infos, str(len(tree)))}\n\n{tree}{_END}"
+    return written(n_features, [{"leaf_value": "0"}])
+
+
+def written(n_features: int, trees: Sequence[Mapping[str, str]]) -> str:
+    """Return the text of trees by their fields, each a line of numbers; it tells no ranges."""
+    texts = []
+    for i, fields in enumerate(trees):
+        n_leaves = len(fields["leaf_value"].split(" "))
+        lines = [f"Tree={i}", f"num_leaves={n_leaves}", "num_cat=0"]
+        lines += [f"{name}={numbers}" for name, numbers in fields.items()]
+        texts.append("\n".join([*lines, "is_linear=0", "shrinkage=1"]) + "\n\n\n")
+    infos, sizes = " ".join(["none"] * n_features), " ".join(str(len(text)) for text in texts)
+    return f"{_head(n_features, infos, sizes)}\n\n{''.join(texts)}{_END}"
 
 
 def _head(n_features: int, infos: str, sizes: str) -> str:

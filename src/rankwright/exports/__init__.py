@@ -1,0 +1,20 @@
+"""Models in search engines, databases and programs, with a certificate of the same scores."""
+
+from rankwright.exports.certificate import Certificate, Judgement
+from rankwright.exports.exporting import export
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.targets.registry import TARGETS
+from rankwright.exports.targets.target import Gap, Options
+from rankwright.exports.verifying import Verification, verify
+
+__all__ = [
+    "TARGETS",
+    "Certificate",
+    "Gap",
+    "Judgement",
+    "Options",
+    "Refusal",
+    "Verification",
+    "export",
+    "verify",
+]

@@ -1,0 +1,260 @@
+"""``export``: a model as an engine takes it, and the certificate of what was proved of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwright import __version__
+from rankwright.data.writing import check_writable, write_atomically
+from rankwright.exceptions import DataError
+from rankwright.exports.certificate import Certificate
+from rankwright.exports.grid import Placed, place
+from rankwright.exports.judging import judged
+from rankwright.exports.naming import engine_names
+from rankwright.exports.reference import Reference, grid_model
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.replay import replay_table
+from rankwright.exports.rules import Leaves, Rules, rules_of
+from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
+from rankwright.exports.targets.registry import target_named
+from rankwright.exports.targets.target import Options, Target, Written
+from rankwright.persistence import packed
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where the files of an export go.
+
+    Attributes
+    ----------
+    export, certificate, grid, probes : Path
+        The export, and beside it what proves it.
+    """
+
+    export: Path
+    certificate: Path
+    grid: Path
+    probes: Path
+
+    @classmethod
+    def beside(cls, path: str | PathLike[str]) -> Paths:
+        """Return the places beside an export."""
+        export = Path(path)
+        stem = export.with_suffix("").name
+
+        def beside(end: str) -> Path:
+            return export.with_name(stem + end)
+
+        return cls(export, beside(".cert.json"), beside(".grid.rw"), beside(".probes.tsv"))
+
+    def check(self, overwrite: bool) -> None:
+        """Raise if one of them is there, or cannot be written."""
+        for path in (self.export, self.certificate, self.grid, self.probes):
+            if path.exists() and not overwrite:
+                raise DataError("exists: choose another name, or overwrite it.", path=path)
+            check_writable(path)
+
+
+def export(
+    model: Any,
+    target: str,
+    path: str | PathLike[str],
+    *,
+    data: Any = None,
+    names: Sequence[str] | Mapping[str, str] | None = None,
+    leaves: Leaves | None = None,
+    probes: int | None = None,
+    allow: Iterable[str] = (),
+    overwrite: bool = False,
+    **options: Any,
+) -> Certificate:
+    """Write a model as an engine takes it, and prove that the engine has its scores.
+
+    Beside the export are written ``*.cert.json``, the certificate; ``*.grid.rw``, a model whose
+    predictions are the engine's, bit for bit; and ``*.probes.tsv``, rows with the scores that the
+    engine must give.
+
+    Parameters
+    ----------
+    model : LinearRanker, BoostedRanker or another model of rankwright
+        A fitted model.
+    target : str
+        Where it goes, such as ``"solr"``; see ``rankwright export --list``.
+    path : str or path-like
+        The file to write.
+    data : Dataset or array-like, optional
+        Rows as the engine will see them: they are probed too, and the certificate says what changes
+        for them.
+    names : sequence or mapping of str, optional
+        What the engine calls the features: one for each, in the model's order, or by the model's
+        own names.
+    leaves : {"own", "grid", "nearest"}, optional
+        Where leaves are put; by default where the engine adds them without rounding.
+    probes : int, optional
+        At most so many probe rows; by default all.
+    allow : iterable of str
+        Refusals that are a matter of judgement, by their names.
+    overwrite : bool, default False
+        Whether files that are there may be replaced.
+    **options
+        Of :class:`rankwright.exports.Options`, such as ``dialect``.
+    """
+    paths = Paths.beside(path)
+    paths.check(overwrite)
+    found = target_named(target)
+    asked = Options(**{"name": paths.export.with_suffix("").name, **options})
+    rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
+    written = found.write(rules, asked)
+    grid = grid_model(model, rules, found)
+    sample = None if data is None else Sample.of(data, model, found.number)
+    about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
+    trial = judged(found, written.content, rules, asked, Reference(grid, rules), sample, probes)
+    certificate = Certificate(
+        target=found.name,
+        engine=found.engine,
+        outcome=_outcome(found, rules, placed, written),
+        number=found.number,
+        missing=asked.missing,
+        size=_size(rules),
+        names=rules.names,
+        judgements=trial.judgements,
+        **_of_leaves(placed),
+        bound=_bound(found, rules, placed),
+        gaps=tuple(written.gaps),
+        **_of_labels(rules),
+        data=about,
+        refusals=tuple(sorted(set(allow))),
+        warnings=(*warnings, *written.warnings, *more),
+        probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
+        options={**asdict(asked), "present": sorted(asked.present)},
+        library=__version__,
+    )
+    contents = {
+        "export": (paths.export, written.content),
+        "grid": (paths.grid, packed(grid)),
+        "probes": (paths.probes, replay_table(trial, rules.names)),
+    }
+    files = {key: _facts(file, content) for key, (file, content) in contents.items()}
+    files["model"] = {"sha256": _sha256(packed(model))}
+    certificate = replace(certificate, files=files)
+    for file, content in contents.values():
+        with write_atomically(file) as out:
+            out.write(content)
+    certificate.save(paths.certificate)  # last: whoever finds it finds the rest
+    return certificate
+
+
+def prepared(
+    model: Any,
+    target: Target,
+    options: Options,
+    names: Sequence[str] | Mapping[str, str] | None,
+    leaves: Leaves | None,
+    allow: frozenset[str],
+) -> tuple[Rules, Placed | None, list[str]]:
+    """Return what is to be written, its leaves in their places, and what was allowed."""
+    rules = rules_of(model)
+    rules = rules.named(engine_names(rules.names, names))
+    allowed = []
+    for refusal in target.refusals(rules, options):
+        if not refusal.judgement or refusal.code not in allow:
+            raise refusal
+        allowed.append(refusal.reason)
+    if rules.trees is None:
+        return rules, None, allowed
+    placed = place(rules.trees, leaves or target.leaves, target.shifted)
+    return replace(rules, trees=placed.trees), placed, allowed
+
+
+def _of_data(
+    sample: Sample | None,
+    model: Any,
+    grid: Any,
+    rules: Rules,
+    placed: Placed | None,
+    target: Target,
+    written: Written,
+    allow: frozenset[str],
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what the export means for the rows of the user, and warnings."""
+    if sample is None:
+        return {}, []
+    refusals: list[Refusal] = []
+    n = sample.rounded_elsewhere(rules, target.number)
+    if n:
+        refusals.append(refuse_rounding(n))
+    inside = sample.in_gaps(written.gaps, rules.names)
+    if inside:
+        refusals.append(refuse_gaps(inside))
+    for refusal in refusals:
+        if refusal.code not in allow:
+            raise refusal
+    warnings = [refusal.reason for refusal in refusals]
+    ours = Reference(model, rules)(sample.given)
+    shift = 0.0 if placed is None else placed.trees.shift
+    facts = sample.facts(ours, Reference(grid, rules)(sample.X), shift)
+    g = None if placed is None else placed.g
+    if g is not None and ours.scores is not None and sample.is_coarse(ours.scores, g):
+        warnings.append(
+            f"the grid's step {g:.2g} is coarse for these scores: c and java need no grid"
+        )
+    return {"sha256": sample.digest(), **facts}, warnings
+
+
+def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
+    if placed is None:
+        return "exact" if target.arithmetic == "lanes" else "bounded"
+    if placed.how == "nearest":
+        return "bounded"
+    return "exact outside gaps" if written.gaps else "exact"
+
+
+def _bound(target: Target, rules: Rules, placed: Placed | None) -> float:
+    if placed is not None:
+        return placed.bound
+    if target.arithmetic == "lanes":
+        return 0.0
+    # A weight, a product and n sums, each rounded; the last rounding is to float32 in any case.
+    u = 2.0**-24
+    n = rules.n_features + 2 if target.arithmetic == "float32" else 1
+    return n * u / (1 - n * u)
+
+
+def _size(rules: Rules) -> str:
+    if rules.trees is not None:
+        return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
+    assert rules.linear is not None
+    return f"{np.count_nonzero(rules.linear.weights.any(axis=0)):,} weights"
+
+
+def _of_leaves(placed: Placed | None) -> dict[str, Any]:
+    if placed is None:
+        return {}
+    return {
+        "leaves": placed.how,
+        "g": placed.g,
+        "moved": placed.moved,
+        "shift": placed.trees.shift,
+    }
+
+
+def _of_labels(rules: Rules) -> dict[str, Any]:
+    if rules.labels is None:
+        return {}
+    thresholds = () if rules.labels.thresholds is None else rules.labels.thresholds.tolist()
+    return {"thresholds": tuple(thresholds), "classes": rules.labels.classes}
+
+
+def _facts(file: Path, content: bytes) -> dict[str, str]:
+    return {"name": file.name, "sha256": _sha256(content)}
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,1 @@
+"""What each engine computes, read from its source: slow, small, with every rounding written out."""

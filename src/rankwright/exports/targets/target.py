@@ -1,0 +1,181 @@
+"""What is asked of a target: an engine, a format or a language that a model is exported to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright.data.validation import Floats
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.rules import Leaves, Rules
+
+Rows: TypeAlias = NDArray[Any]
+"""Features as the engine reads them, a row for each document; NaN is missing."""
+
+Judge: TypeAlias = Callable[[Rows], "Verdicts"]
+"""What scores rows as the engine does."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What an engine says of rows.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_rows,) or (n_rows, n_scores), optional
+        Its scores, as doubles; None where it gives labels alone.
+    labels : ndarray of shape (n_rows,), optional
+        Places of labels among the classes, where it gives any.
+    """
+
+    scores: Floats | None
+    labels: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A judge that is the engine itself.
+
+    Attributes
+    ----------
+    name : str
+        With its version, such as ``"sqlite 3.40.1"``.
+    judge : callable
+        Scores rows.
+    """
+
+    name: str
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say of the place that a model goes to.
+
+    Attributes
+    ----------
+    name : str
+        What the model is called there.
+    store : str
+        The feature store, feature set or table.
+    dialect : str
+        Of SQL.
+    missing : {"by-node", "zero", "right"}
+        What an engine does with a missing value, where versions differ: it follows the split, takes
+        it for 0, or goes right.
+    present : frozenset of str
+        Features that every document has.
+    """
+
+    name: str = "model"
+    store: str = "features"
+    dialect: str = "duckdb"
+    missing: Literal["by-node", "zero", "right"] = "by-node"
+    present: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Numbers that an engine sends to the other side of a split.
+
+    Attributes
+    ----------
+    feature : str
+        Of this feature.
+    above, up_to : float
+        Those above the first and up to the second.
+    """
+
+    feature: str
+    above: float
+    up_to: float
+
+
+@dataclass(frozen=True)
+class Written:
+    """A model as an engine takes it.
+
+    Attributes
+    ----------
+    content : bytes
+        The file.
+    gaps : list of Gap
+        Numbers that go the wrong way.
+    warnings : list of str
+        What the user should know, such as sizes near the engine's limits.
+    """
+
+    content: bytes
+    gaps: list[Gap] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class Target(Protocol):
+    """One of these for each engine."""
+
+    name: ClassVar[str]
+    """What users call it."""
+    engine: ClassVar[str]
+    """The engine, with the versions whose arithmetic this is."""
+    holds: ClassVar[str]
+    """What it can hold, as ``export --list`` says it."""
+    number: ClassVar[Literal["float32", "float64"]]
+    """What the engine reads features as."""
+    leaves: ClassVar[Leaves] = "grid"
+    """Where leaves go by default."""
+    arithmetic: ClassVar[Literal["lanes", "float32", "float64"] | None] = None
+    """How weighted sums are taken: in the order of the library, hence with its bits, or one after
+    the other in float32 or float64, to a float32 (see :class:`rankwright.scoring.sums.InOrderSum`);
+    None if there are none."""
+    gives_labels: ClassVar[bool] = False
+    """Whether the engine gives the labels of ordinal models, not scores alone."""
+    shifted: ClassVar[bool] = False
+    """Whether scores are made positive."""
+    judged_by: ClassVar[str] = ""
+    """What the interpreter goes by, such as ``"the plugin's rule"``."""
+
+    def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
+        """Yield why a model cannot go there."""
+        ...
+
+    def write(self, rules: Rules, options: Options) -> Written:
+        """Return the model as the engine takes it; its leaves are where they must be."""
+        ...
+
+    def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
+        """Return what reads a file and scores rows as the engine's source says.
+
+        Of ``rules`` the names of the features and the labels alone may be used: the rest is what is
+        in question.
+        """
+        ...
+
+    def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
+        """Yield the engines themselves, as far as they are on this machine."""
+        ...
+
+    def steps(self, path: str, options: Options) -> list[str]:
+        """Return what to do next: how the file is uploaded and used."""
+        ...
+
+
+def no_linear(what: str) -> Refusal:
+    """Return the refusal of weighted sums."""
+    return Refusal(
+        "linear",
+        f"{what} holds trees alone, and this is a linear model",
+        "export it to vespa, onnx, sql, c or java",
+    )
+
+
+def no_mixture(what: str) -> Refusal:
+    """Return the refusal of a sum of trees and weighted features."""
+    return Refusal(
+        "mixture",
+        f"{what} holds trees or a weighted sum, not both added",
+        "train trees on what this model says (distill), or export to vespa, onnx, sql, c or java",
+    )

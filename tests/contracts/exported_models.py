@@ -1,0 +1,61 @@
+"""Models that are exported to every target, and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import rankwright as rw
+
+_RNG = np.random.default_rng(0)
+N_ROWS, N_FEATURES = 1200, 8
+
+
+def _rows() -> Any:
+    """Return float32 rows: integers, many zeros, and missing values in two features."""
+    X = _RNG.normal(size=(N_ROWS, N_FEATURES)).astype(np.float32)
+    X[:, 1] = np.rint(3 * X[:, 1])
+    X[_RNG.random(N_ROWS) < 0.6, 2] = 0
+    X[_RNG.random(N_ROWS) < 0.2, 3] = np.nan
+    X[_RNG.random(N_ROWS) < 0.4, 4] = np.nan
+    return X
+
+
+ROWS = _rows()
+FILLED = np.nan_to_num(ROWS)
+QID = np.arange(N_ROWS) // 12
+_SIGNAL = FILLED[:, 0] + np.abs(FILLED[:, 1]) - FILLED[:, 2] + np.isnan(ROWS[:, 4])
+LABELS = np.digitize(_SIGNAL + _RNG.normal(size=N_ROWS), [0, 1.5, 3])
+_TREES: dict[str, Any] = {"n_jobs": 1, "random_state": 0}
+
+
+def _trees(**params: Any) -> Any:
+    return rw.BoostedRanker("xendcg", **{**_TREES, **params}).fit(ROWS, LABELS, QID)
+
+
+def _infinite() -> Any:
+    X, missing = np.zeros((400, N_FEATURES), dtype=np.float32), np.arange(400) % 5 < 2
+    X[missing, 4] = np.nan
+    model = rw.BoostedRanker("xendcg", n_estimators=3, num_leaves=2, **_TREES)
+    model.fit(X, missing.astype(int), np.arange(400) // 20)
+    assert "threshold=inf" in model.model_text_
+    return model
+
+
+def _linear(**params: Any) -> Any:
+    return rw.LinearRanker("listnet", **params).fit(ROWS, LABELS, QID)
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "trees": lambda: _trees(n_estimators=300, num_leaves=31),
+    "one tree": lambda: _trees(n_estimators=1, num_leaves=15),
+    "stump": lambda: _trees(n_estimators=1, num_leaves=2),
+    "infinite threshold": _infinite,
+    "zero as missing": lambda: _trees(n_estimators=5, lightgbm_params={"zero_as_missing": True}),
+    "linear": lambda: rw.LinearRanker("listnet").fit(FILLED, LABELS, QID),
+    "linear with bias": lambda: rw.WidrowHoff(fit_intercept=True).fit(FILLED, LABELS),
+    "linear with imputation": lambda: _linear(missing="median"),
+    "prank": lambda: rw.PRank().fit(FILLED, LABELS),
+}

@@ -1,0 +1,60 @@
+"""What holds of every target: one of four outcomes for each model, and the same bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwright as rw
+from rankwright.exports import Refusal
+from rankwright.exports.targets.registry import TARGETS
+from tests.contracts.exported_models import MODELS, ROWS
+
+POSSIBLE = ("exact", "exact outside gaps", "bounded")
+# Of every target and model: "exact", "exact outside gaps", "bounded", or the code of the refusal.
+OUTCOMES: dict[str, dict[str, str]] = {
+    "elasticsearch": {
+        "trees": "exact",
+        "one tree": "exact",
+        "stump": "exact",
+        "infinite threshold": "exact",
+        "zero as missing": "zero_as_missing",
+        "linear": "linear",
+        "linear with bias": "linear",
+        "linear with imputation": "linear",
+        "prank": "linear",
+    },
+}
+
+
+@pytest.fixture(scope="module", params=sorted(MODELS))
+def named_model(request: Any) -> tuple[str, Any]:
+    return request.param, MODELS[request.param]()
+
+
+def test_the_table_is_complete() -> None:
+    assert OUTCOMES.keys() == set(TARGETS)
+    assert all(row.keys() == MODELS.keys() for row in OUTCOMES.values())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_outcomes(target: str, named_model: tuple[str, Any], tmp_path: Path) -> None:
+    name, model = named_model
+    path = tmp_path / "model.out"
+    expected = OUTCOMES[target][name]
+    if expected not in POSSIBLE:
+        with pytest.raises(Refusal) as refused:
+            rw.export(model, target, path, data=ROWS)
+        assert refused.value.code == expected
+        assert list(tmp_path.iterdir()) == []
+        return
+    certificate = rw.export(model, target, path, data=ROWS)
+    assert certificate.outcome == expected
+    assert rw.verify(tmp_path / "model.cert.json").passed
+    grid = rw.load(tmp_path / "model.grid.rw")
+    if certificate.exact and model.__class__.__name__ == "BoostedRanker":
+        moved = np.abs(grid.predict(ROWS) - certificate.shift - model.predict(ROWS))
+        assert moved.max() <= certificate.bound
