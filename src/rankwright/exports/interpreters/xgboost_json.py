@@ -5,7 +5,8 @@ Of a float32 :math:`v`, which is NaN where the feature's query did not match,
 .. math:: \text{left} \iff t > v,
 
 and a missing value goes to the child that ``missing`` names, unless the version takes it for 0, or
-sends it right (``missing`` of the options). The score begins at 0 and takes a leaf of each tree in turn, all in float32.
+sends it right (``missing`` of the options). The score begins at 0 and takes a leaf of each tree in
+turn, all in float32.
 """
 
 from __future__ import annotations
