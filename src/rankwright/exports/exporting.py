@@ -26,6 +26,7 @@ from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
 from rankwright.persistence import packed
+from rankwright.suggestions import meant
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,15 @@ def export(
     written = found.write(rules, asked)
     grid = grid_model(model, rules, found)
     sample = None if data is None else Sample.of(data, model, found.number)
+    _check_present(asked.present, rules, sample)
     about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
     trial = judged(found, written.content, rules, asked, Reference(grid, rules), sample, probes)
     certificate = Certificate(
         target=found.name,
-        engine=found.engine,
+        engine=found.versions(rules, asked),
         outcome=_outcome(found, rules, placed, written),
         number=found.number,
-        missing=asked.missing,
+        missing=found.missing(rules, asked),
         size=_size(rules),
         names=rules.names,
         judgements=trial.judgements,
@@ -131,7 +133,12 @@ def export(
         **_of_labels(rules),
         data=about,
         refusals=tuple(sorted(set(allow))),
-        warnings=(*warnings, *written.warnings, *more),
+        warnings=(
+            *warnings,
+            *written.warnings,
+            *found.warnings(rules, None if sample is None else sample.given),
+            *more,
+        ),
         probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
         options={**asdict(asked), "present": sorted(asked.present)},
         library=__version__,
@@ -206,6 +213,20 @@ def _of_data(
             f"the grid's step {g:.2g} is coarse for these scores: c and java need no grid"
         )
     return {"sha256": sample.digest(), **facts}, warnings
+
+
+def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None) -> None:
+    """Raise unless these are features, and no row of the user is without them."""
+    for name in sorted(present):
+        if name not in rules.names:
+            hint = meant(name, rules.names)
+            raise DataError(f"present must be features of the model, not {name!r:.100}.{hint}")
+        if sample is not None:
+            n = int(np.count_nonzero(np.isnan(sample.X[:, rules.names.index(name)])))
+            if n:
+                raise DataError(
+                    f"present says that every document has {name}, but {n} rows of the data do not."
+                )
 
 
 def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:

@@ -63,7 +63,8 @@ def judged(
         judges.append((engine.name, True, engine.judge))
     hasher, n_rows, kept = hashlib.sha256(), 0, []
     data = None if sample is None else sample.X
-    for X in _joined(probe_blocks(rules, target.number, data, most)):
+    always = [j for j, name in enumerate(rules.names) if name in options.present]
+    for X in _joined(_possible(probe_blocks(rules, target.number, data, most), always)):
         ours = reference(X)
         for name, _, judge in judges:
             _require_equal(name, ours, judge(X), X, rules)
@@ -120,6 +121,14 @@ def _joined(blocks: Iterator[Rows]) -> Iterator[Rows]:
             held = []
     if held:
         yield np.concatenate(held)
+
+
+def _possible(blocks: Iterator[Rows], always: list[int]) -> Iterator[Rows]:
+    """Yield rows that have all features which are always there."""
+    for block in blocks:
+        rows = block[~np.isnan(block[:, always]).any(axis=1)]
+        if len(rows):
+            yield rows
 
 
 def _feed(hasher: Any, X: Rows, verdicts: Verdicts) -> None:
