@@ -15,7 +15,12 @@ from tests.contracts.exported_models import MODELS, ROWS
 
 POSSIBLE = ("exact", "exact outside gaps", "bounded")
 # Of every target and model: "exact", "exact outside gaps", "bounded", or the code of the refusal.
+_TREES = dict.fromkeys(("trees", "one tree", "stump", "infinite threshold"), "exact")
+_TREES |= {"zero as missing": "zero_as_missing"}
+_LINEAR = ("linear", "linear with bias", "linear with imputation", "prank")
 OUTCOMES: dict[str, dict[str, str]] = {
+    "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
     "elasticsearch": {
         "trees": "exact",
         "one tree": "exact",
