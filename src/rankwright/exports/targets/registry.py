@@ -14,6 +14,8 @@ _WHERE = {
     "opensearch": ("opensearch", "Opensearch"),
     "elastic": ("elastic", "Elastic"),
     "ranklib": ("ranklib", "RankLib"),
+    "c": ("c", "C"),
+    "lightgbm": ("lightgbm", "LightGBM"),
 }
 TARGETS = tuple(_WHERE)
 
