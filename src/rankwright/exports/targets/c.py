@@ -266,7 +266,7 @@ def _quoted(text: str) -> str:
 
 def _table(name: str, values: list[int] | list[float]) -> str:
     kind = "double" if any(isinstance(value, float) for value in values) else "int"
-    numbers = ", ".join("INFINITY" if value == np.inf else repr(value) for value in values)
+    numbers = ", ".join("INFINITY" if one == np.inf else repr(one) for one in values or [0])
     lines = "\n".join(wrap(numbers, _WIDTH, initial_indent="    ", subsequent_indent="    "))
     return f"static const {kind} {name}[] = {{\n{lines}}};\n"
 
