@@ -15,6 +15,7 @@ from rankwright import __version__
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
+from rankwright.exports.folding import folded
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged
 from rankwright.exports.naming import engine_names
@@ -84,7 +85,7 @@ def export(
     Parameters
     ----------
     model : LinearRanker, BoostedRanker or another model of rankwright
-        A fitted model.
+        A fitted model, or a scikit-learn pipeline of scalers, imputers and one.
     target : str
         Where it goes, such as ``"solr"``; see ``rankwright export --list``.
     path : str or path-like
@@ -109,6 +110,7 @@ def export(
     paths = Paths.beside(path)
     paths.check(overwrite)
     found = target_named(target)
+    model = folded(model, found.number)
     asked = Options(**{"name": paths.export.with_suffix("").name, **options})
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
     written = found.write(rules, asked)
