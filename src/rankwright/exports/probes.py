@@ -175,7 +175,7 @@ def _linear_rows(linear: Linear, dtype: Any) -> NDArray[Any]:
     n_rows = max(min(_LINEAR_ROWS, 20_000_000 // n), 8)
     rows = rng.normal(size=(n_rows, n)) * 10.0 ** rng.randint(-3, 4, (n_rows, 1))
     rows[rng.random_sample(rows.shape) < rng.choice([0, 0.5, 0.95], (n_rows, 1))] = 0.0
-    rows[1:4] = 1.0, ZERO, -0.0
+    rows[1:4] = [[1.0], [ZERO], [-0.0]]
     if linear.fill is not None:
         rows[rng.random_sample(rows.shape) < rng.choice([0, 0.3], (n_rows, 1))] = np.nan
         rows[4] = np.nan
