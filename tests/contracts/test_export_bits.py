@@ -33,7 +33,7 @@ def ranker(trees: list[Any]) -> rw.BoostedRanker:
     text = twin.text_of(trees, N_FEATURES)
     model = rw.BoostedRanker(n_jobs=1)
     fitted = {"model_text_": text, "n_iter_": len(trees), "n_features_in_": N_FEATURES}
-    vars(model).update(fitted, best_score_=None, evals_result_={}, stop_="")
+    model.__dict__.update(fitted, best_score_=None, evals_result_={}, stop_="")
     return model
 
 

@@ -18,6 +18,7 @@ from rankwright.data.validation import check_count
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
+from rankwright.exports.folding import folded
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
@@ -104,7 +105,7 @@ def export(
     Parameters
     ----------
     model : LinearRanker, BoostedRanker or another model of rankwright
-        A fitted model.
+        A fitted model, or a scikit-learn pipeline of scalers, imputers and one.
     target : str
         Where it goes, such as ``"solr"``; see ``rankwright export --list``.
     path : str or path-like
@@ -131,6 +132,7 @@ def export(
         check_count("probes", probes)
     paths = Paths.beside(path)
     paths.check(overwrite)
+    model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
     written = found.write(rules, asked)
