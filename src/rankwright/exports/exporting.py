@@ -137,8 +137,7 @@ def export(
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
     written = found.write(rules, asked)
     grid = grid_model(model, rules, found)
-    sample = None if data is None else Sample.of(data, model, found.number)
-    _check_present(asked.present, rules, sample)
+    sample = _given_rows(data, model, rules, found.number, asked.present)
     about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
     judges = judges_of(found, written.content, rules, asked)
     given = None if sample is None else sample.X
@@ -161,12 +160,7 @@ def export(
         **_of_labels(rules),
         data=about,
         refusals=tuple(sorted(set(allow))),
-        warnings=(
-            *warnings,
-            *written.warnings,
-            *found.warnings(rules, None if sample is None else sample.given),
-            *more,
-        ),
+        warnings=(*warnings, *written.warnings, *more),
         probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
         options={**asdict(asked), "present": sorted(asked.present)},
         library=__version__,
@@ -237,8 +231,9 @@ def _of_data(
     allow: frozenset[str],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the export means for the rows of the user, and warnings."""
+    told = target.warnings(rules, None if sample is None else sample.given)
     if sample is None:
-        return {}, []
+        return {}, told
     refusals: list[Refusal] = []
     n = sample.rounded_elsewhere(rules, target.number)
     if n:
@@ -249,7 +244,7 @@ def _of_data(
     for refusal in refusals:
         if refusal.code not in allow:
             raise refusal
-    warnings = [refusal.reason for refusal in refusals]
+    warnings = [*told, *(refusal.reason for refusal in refusals)]
     ours = Reference(model, rules)(sample.given)
     shift = 0.0 if placed is None else placed.trees.shift
     facts = sample.facts(ours, Reference(grid, rules)(sample.X), shift)
@@ -261,18 +256,22 @@ def _of_data(
     return {"sha256": sample.digest(), **facts}, warnings
 
 
-def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None) -> None:
-    """Raise unless these are features, and no row of the user is without them."""
+def _given_rows(
+    data: Any, model: Any, rules: Rules, number: str, present: frozenset[str]
+) -> Sample | None:
+    """Return the rows of the user, if there are any; raise if one lacks what is always present."""
+    sample = None if data is None else Sample.of(data, model, number)
     for name in sorted(present):
         if name not in rules.names:
             hint = meant(name, rules.names)
             raise DataError(f"present must be features of the model, not {name!r:.100}.{hint}")
-        if sample is not None:
-            n = int(np.count_nonzero(np.isnan(sample.X[:, rules.names.index(name)])))
-            if n:
-                raise DataError(
-                    f"present says that every document has {name}, but {n} rows of the data do not."
-                )
+        lacks = () if sample is None else np.isnan(sample.X[:, rules.names.index(name)])
+        if np.any(lacks):
+            raise DataError(
+                f"present says that every document has {name}, but {np.count_nonzero(lacks)} rows "
+                "of the data do not."
+            )
+    return sample
 
 
 def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:

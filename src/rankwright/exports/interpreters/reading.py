@@ -41,7 +41,7 @@ def float32_of(text: str) -> Any:
         found = np.float32(double)
     if float(found) == double or not np.isfinite(found):
         return found
-    other = np.nextafter(found, np.float32(np.inf if double > found else -np.inf))
+    other = np.nextafter(found, np.float32(np.inf if double > float(found) else -np.inf))
     middle = (float(found) + float(other)) / 2
     if double != middle or Decimal(text) == Decimal(middle):
         return found
