@@ -30,6 +30,7 @@ from rankwright.exports.rules import Leaves, Rules, rules_of
 from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
+from rankwright.models import CLASSES
 from rankwright.persistence import packed
 from rankwright.suggestions import meant
 
@@ -60,6 +61,10 @@ class Paths:
 
         return cls(export, beside(".cert.json"), beside(".grid.rw"), beside(".probes.tsv"))
 
+    def all(self) -> tuple[Path, ...]:
+        """Return all of them."""
+        return self.export, self.certificate, self.grid, self.probes
+
     def check(self, overwrite: bool) -> None:
         """Raise if one of them is there, or cannot be written."""
         if self.export.name in ("", STANDARD) or self.export.suffix.lower() in (".gz", ".zst"):
@@ -67,7 +72,7 @@ class Paths:
                 "an export must be a file that is not compressed: its certificate lies beside it.",
                 path=self.export,
             )
-        for path in (self.export, self.certificate, self.grid, self.probes):
+        for path in self.all():
             if path.exists() and not overwrite:
                 raise DataError(
                     "exists: choose another name, or replace it (overwrite=True; --force).",
@@ -132,6 +137,7 @@ def export(
         check_count("probes", probes)
     paths = Paths.beside(path)
     paths.check(overwrite)
+    check_exportable(model)
     model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
@@ -198,6 +204,13 @@ def prepared(
     check_leaves(leaves, target)
     placed = place(rules.trees, leaves or target.leaves, target.shifted)
     return replace(rules, trees=placed.trees), placed, allowed
+
+
+def check_exportable(model: Any) -> None:
+    """Raise unless a model is one of the library, and fitted."""
+    kind = type(model).__name__
+    if kind in CLASSES and "n_features_in_" not in vars(model):
+        raise ValueError(f"{kind} must be fitted before it is exported.")
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> Options:
