@@ -204,15 +204,15 @@ def test_features_that_no_score_can_be_are_told(tmp_path: Path) -> None:
     model = ranker([Split(0, -1.5, NAN, True, 0.25, 0.5), Split(1, 3e7, NAN, True, 0.25, 0.5)])
     said = rw.export(model, "elasticsearch", tmp_path / "a").warnings
     assert [warning.split(":")[0] for warning in said] == [
-        "'f1' has values below 0",
-        "'f2' has values above 16,777,216",
+        "values below 0 of 'f1'",
+        "values above 16,777,216 of 'f2'",
     ]
     plain = ranker([Split(0, 1.5, NAN, True, 0.25, 0.5)])
     rows = np.array([[0, -1, 1.7e9, np.nan], [2, 0, 0, np.nan]])
     said = rw.export(plain, "elasticsearch", tmp_path / "b", data=rows).warnings
     assert [warning.split(":")[0] for warning in said] == [
-        "'f2' has values below 0",
-        "'f3' has values above 16,777,216",
+        "values below 0 of 'f2'",
+        "values above 16,777,216 of 'f3'",
     ]
 
 
@@ -228,7 +228,7 @@ def test_steps_are_commands() -> None:
     rescored = search["rescore"]["query"]
     assert rescored["rescore_query"]["sltr"]["model"] == "m 1"
     assert (rescored["query_weight"], rescored["rescore_query_weight"]) == (0, 1)
-    assert "missing_probe" in probe
+    assert "gives a document without FEATURE 21 by-node, 12 zero, 22 right" in probe
     assert "my set" in order
 
 
