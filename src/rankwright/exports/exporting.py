@@ -138,6 +138,7 @@ def export(
     written = found.write(rules, asked)
     grid = grid_model(model, rules, found)
     sample = None if data is None else Sample.of(data, model, found.number)
+    _check_present(asked.present, rules, sample)
     about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
     judges = judges_of(found, written.content, rules, asked)
     given = None if sample is None else sample.X
@@ -147,10 +148,10 @@ def export(
         raise DataError(f"{trial.difference}: nothing was written.")
     certificate = Certificate(
         target=found.name,
-        engine=found.engine,
+        engine=found.versions(rules, asked),
         outcome=_outcome(found, rules, placed, written),
         number=found.number,
-        missing=asked.missing,
+        missing=found.missing(rules, asked),
         size=_size(rules),
         names=rules.names,
         judgements=trial.judgements,
@@ -160,7 +161,12 @@ def export(
         **_of_labels(rules),
         data=about,
         refusals=tuple(sorted(set(allow))),
-        warnings=(*warnings, *written.warnings, *more),
+        warnings=(
+            *warnings,
+            *written.warnings,
+            *found.warnings(rules, None if sample is None else sample.given),
+            *more,
+        ),
         probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
         options={**asdict(asked), "present": sorted(asked.present)},
         library=__version__,
@@ -206,8 +212,7 @@ def options_of(name: str, given: Mapping[str, Any]) -> Options:
     for key in given:
         if key not in known:
             raise TypeError(f"there is no option {key!r}.{meant(key, known)}")
-    present = frozenset(given.get("present", ()))
-    return Options(**{"name": name, **given, "present": present})
+    return Options(**{"name": name, **given})
 
 
 def check_leaves(leaves: str | None, target: Target) -> None:
@@ -254,6 +259,20 @@ def _of_data(
             f"the grid's step {g:.2g} is coarse for these scores: c and java need no grid"
         )
     return {"sha256": sample.digest(), **facts}, warnings
+
+
+def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None) -> None:
+    """Raise unless these are features, and no row of the user is without them."""
+    for name in sorted(present):
+        if name not in rules.names:
+            hint = meant(name, rules.names)
+            raise DataError(f"present must be features of the model, not {name!r:.100}.{hint}")
+        if sample is not None:
+            n = int(np.count_nonzero(np.isnan(sample.X[:, rules.names.index(name)])))
+            if n:
+                raise DataError(
+                    f"present says that every document has {name}, but {n} rows of the data do not."
+                )
 
 
 def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
