@@ -27,7 +27,7 @@ from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
 from rankwright.exports.rules import Leaves, Rules, rules_of
-from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
+from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
 from rankwright.persistence import packed
@@ -137,7 +137,7 @@ def export(
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
     written = found.write(rules, asked)
     grid = grid_model(model, rules, found)
-    sample = None if data is None else Sample.of(data, model, found.number)
+    sample = None if data is None else SampleRows.of(data, model, found.number)
     _check_present(asked.present, rules, sample)
     about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
     judges = judges_of(found, written.content, rules, asked)
@@ -149,10 +149,10 @@ def export(
     certificate = Certificate(
         target=found.name,
         engine=found.versions(rules, asked),
-        outcome=_outcome(found, rules, placed, written),
+        outcome=_reached(found, rules, placed, written),
         number=found.number,
         missing=found.missing(rules, asked),
-        size=_size(rules),
+        size=_described(rules),
         names=rules.names,
         judgements=trial.judgements,
         **_of_leaves(placed),
@@ -227,7 +227,7 @@ def check_leaves(leaves: str | None, target: Target) -> None:
 
 
 def _of_data(
-    sample: Sample | None,
+    sample: SampleRows | None,
     model: Any,
     grid: Any,
     rules: Rules,
@@ -261,7 +261,7 @@ def _of_data(
     return {"sha256": sample.digest(), **facts}, warnings
 
 
-def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None) -> None:
+def _check_present(present: frozenset[str], rules: Rules, sample: SampleRows | None) -> None:
     """Raise unless these are features, and no row of the user is without them."""
     for name in sorted(present):
         if name not in rules.names:
@@ -275,7 +275,7 @@ def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None)
                 )
 
 
-def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
+def _reached(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
     if placed is None:
         return "exact" if target.arithmetic == "lanes" else "bounded"
     if placed.how == "nearest":
@@ -294,7 +294,7 @@ def _bound(target: Target, rules: Rules, placed: Placed | None) -> float:
     return n * u / (1 - n * u)
 
 
-def _size(rules: Rules) -> str:
+def _described(rules: Rules) -> str:
     if rules.trees is not None:
         return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
     assert rules.linear is not None
