@@ -15,6 +15,7 @@ from rankwright import __version__
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
+from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged
 from rankwright.exports.naming import engine_names
@@ -111,11 +112,15 @@ def export(
     found = target_named(target)
     asked = Options(**{"name": paths.export.with_suffix("").name, **options})
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
-    written = found.write(rules, asked)
-    grid = grid_model(model, rules, found)
     sample = None if data is None else Sample.of(data, model, found.number)
-    about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
-    trial = judged(found, written.content, rules, asked, Reference(grid, rules), sample, probes)
+    wanted, rules = rules, found.reachable(rules, None if sample is None else sample.X)
+    written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
+    grid = grid_model(model, rules, found)
+    about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
+    reference = Reference(grid, rules)
+    trial = judged(
+        found, written.content, rules, asked, reference, sample, probes, tuple(written.gaps)
+    )
     certificate = Certificate(
         target=found.name,
         engine=found.engine,
@@ -206,6 +211,15 @@ def _of_data(
             f"the grid's step {g:.2g} is coarse for these scores: c and java need no grid"
         )
     return {"sha256": sample.digest(), **facts}, warnings
+
+
+def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:
+    """Return what was written, with the gaps of thresholds that were moved before."""
+    if wanted.trees is None or has.trees is None:
+        return written
+    cuts = wanted.trees.cuts[number], has.trees.cuts[number]
+    moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
+    return replace(written, gaps=joined([*moved, *written.gaps]))
 
 
 def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:

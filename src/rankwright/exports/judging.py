@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Judgement
+from rankwright.exports.gaps import admitted
 from rankwright.exports.probes import probe_blocks
 from rankwright.exports.rules import Rules
 from rankwright.exports.sample import Sample
-from rankwright.exports.targets.target import Judge, Options, Rows, Target, Verdicts
+from rankwright.exports.targets.target import Gap, Judge, Options, Rows, Target, Verdicts
 
 _BLOCK = 1 << 15  # rows that are judged at once
 _REPLAYED = 1000  # probes that are written down
@@ -55,6 +56,7 @@ def judged(
     reference: Judge,
     sample: Sample | None,
     most: int | None,
+    gaps: Sequence[Gap] = (),
 ) -> Trial:
     """Return what the judges say of a file; a DataError at the first row that one has otherwise."""
     interpreter = f"our interpreter of {target.judged_by}"
@@ -63,7 +65,8 @@ def judged(
         judges.append((engine.name, True, engine.judge))
     hasher, n_rows, kept = hashlib.sha256(), 0, []
     data = None if sample is None else sample.X
-    for X in _joined(probe_blocks(rules, target.number, data, most)):
+    for probes in _joined(probe_blocks(rules, target.number, data, most)):
+        X = admitted(probes, rules.names, options.present, gaps)
         ours = reference(X)
         for name, _, judge in judges:
             _require_equal(name, ours, judge(X), X, rules)

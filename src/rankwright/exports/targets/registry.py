@@ -11,6 +11,8 @@ from rankwright.suggestions import meant
 # Name for users: module of this package, class. Loaded when it is asked for.
 _WHERE = {
     "elasticsearch": ("elasticsearch", "Elasticsearch"),
+    "solr": ("solr", "Solr"),
+    "vespa": ("vespa", "Vespa"),
 }
 TARGETS = tuple(_WHERE)
 
