@@ -19,6 +19,7 @@ from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
 from rankwright.exports.folding import folded
+from rankwright.exports.gaps import admitted, gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
@@ -135,14 +136,16 @@ def export(
     model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
-    written = found.write(rules, asked)
-    grid = grid_model(model, rules, found)
     sample = None if data is None else SampleRows.of(data, model, found.number)
     _check_present(asked.present, rules, sample)
-    about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
-    judges = judges_of(found, written.content, rules, asked)
     given = None if sample is None else sample.X
-    rows = probe_blocks(rules, found.number, given, probes, asked.present)
+    wanted, rules = rules, found.reachable(rules, given)
+    written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
+    grid = grid_model(model, rules, found)
+    about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
+    judges = judges_of(found, written.content, rules, asked)
+    blocks = probe_blocks(rules, found.number, given, probes, asked.present)
+    rows = (admitted(block, rules.names, asked.present, written.gaps) for block in blocks)
     trial = judged(judges, rules, Reference(grid, rules), rows)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
@@ -273,6 +276,15 @@ def _check_present(present: frozenset[str], rules: Rules, sample: SampleRows | N
                 raise DataError(
                     f"present says that every document has {name}, but {n} rows of the data do not."
                 )
+
+
+def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:
+    """Return what was written, with the gaps of thresholds that were moved before."""
+    if wanted.trees is None or has.trees is None:
+        return written
+    cuts = wanted.trees.cuts[number], has.trees.cuts[number]
+    moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
+    return replace(written, gaps=joined([*moved, *written.gaps]))
 
 
 def _reached(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
