@@ -19,6 +19,7 @@ from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
 from rankwright.exports.folding import folded
+from rankwright.exports.gaps import admitted, gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
@@ -27,7 +28,7 @@ from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
 from rankwright.exports.rules import Leaves, Rules, rules_of
-from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
+from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
 from rankwright.models import CLASSES
@@ -141,23 +142,25 @@ def export(
     model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
-    written = found.write(rules, asked)
-    grid = grid_model(model, rules, found)
     sample = _given_rows(data, model, rules, found.number, asked.present)
-    about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
-    judges = judges_of(found, written.content, rules, asked)
     given = None if sample is None else sample.X
-    rows = probe_blocks(rules, found.number, given, probes, asked.present)
+    wanted, rules = rules, found.reachable(rules, given)
+    written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
+    grid = grid_model(model, rules, found)
+    about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
+    judges = judges_of(found, written.content, rules, asked)
+    blocks = probe_blocks(rules, found.number, given, probes, asked.present)
+    rows = (admitted(block, rules.names, asked.present, written.gaps) for block in blocks)
     trial = judged(judges, rules, Reference(grid, rules), rows)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
     certificate = Certificate(
         target=found.name,
         engine=found.versions(rules, asked),
-        outcome=_outcome(found, rules, placed, written),
+        outcome=_reached(found, rules, placed, written),
         number=found.number,
         missing=found.missing(rules, asked),
-        size=_size(rules),
+        size=_described(rules),
         names=rules.names,
         judgements=trial.judgements,
         **_of_leaves(placed),
@@ -234,7 +237,7 @@ def check_leaves(leaves: str | None, target: Target) -> None:
 
 
 def _of_data(
-    sample: Sample | None,
+    sample: SampleRows | None,
     model: Any,
     grid: Any,
     rules: Rules,
@@ -271,9 +274,9 @@ def _of_data(
 
 def _given_rows(
     data: Any, model: Any, rules: Rules, number: str, present: frozenset[str]
-) -> Sample | None:
+) -> SampleRows | None:
     """Return the rows of the user, if there are any; raise if one lacks what is always present."""
-    sample = None if data is None else Sample.of(data, model, number)
+    sample = None if data is None else SampleRows.of(data, model, number)
     for name in sorted(present):
         if name not in rules.names:
             hint = meant(name, rules.names)
@@ -287,7 +290,16 @@ def _given_rows(
     return sample
 
 
-def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
+def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:
+    """Return what was written, with the gaps of thresholds that were moved before."""
+    if wanted.trees is None or has.trees is None:
+        return written
+    cuts = wanted.trees.cuts[number], has.trees.cuts[number]
+    moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
+    return replace(written, gaps=joined([*moved, *written.gaps]))
+
+
+def _reached(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
     if placed is None:
         return "exact" if target.arithmetic == "lanes" else "bounded"
     if placed.how == "nearest":
@@ -306,7 +318,7 @@ def _bound(target: Target, rules: Rules, placed: Placed | None) -> float:
     return n * u / (1 - n * u)
 
 
-def _size(rules: Rules) -> str:
+def _described(rules: Rules) -> str:
     if rules.trees is not None:
         return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
     assert rules.linear is not None

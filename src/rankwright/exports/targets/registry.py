@@ -16,6 +16,8 @@ _WHERE = {
     "ranklib": ("ranklib", "RankLib"),
     "c": ("c", "C"),
     "lightgbm": ("lightgbm", "LightGBM"),
+    "solr": ("solr", "Solr"),
+    "vespa": ("vespa", "Vespa"),
 }
 TARGETS = tuple(_WHERE)
 

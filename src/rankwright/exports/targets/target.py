@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
-from rankwright.exports.rules import Leaves, Rules
+from rankwright.exports.rules import Leaves, Rules, Trees
 
 Rows: TypeAlias = NDArray[Any]
 """Features as the engine reads them, a row for each document; NaN is missing."""
@@ -165,6 +165,14 @@ class Target(Protocol):
         """Return what the user should know of the features, by the model and by rows of data."""
         return []
 
+    def reachable(self, rules: Rules, data: Rows | None) -> Rules:
+        """Return the model with the thresholds that the engine can have.
+
+        They may be others than those asked for, on the other side of as few of the data's values
+        as can be: what is between them are gaps.
+        """
+        return rules
+
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the model as the engine takes it; its leaves are where they must be."""
         ...
@@ -202,3 +210,15 @@ def no_mixture(what: str) -> Refusal:
         f"{what} holds trees or a weighted sum, not both added",
         "train trees on what this model says (distill), or export to vespa, onnx, sql, c or java",
     )
+
+
+def too_deep(what: str, trees: Trees, deepest: int) -> Iterator[Refusal]:
+    """Yield the refusal of trees that a reader, which calls itself, might not come through."""
+    depth = int(trees.depths().max(initial=-1)) + 1
+    if depth > deepest:
+        yield Refusal(
+            "deep",
+            f"a tree is {depth:,} splits deep, and what reads {what}'s files may fail beyond "
+            f"{deepest:,}",
+            "train with max_depth, or export to c or java",
+        )

@@ -1,0 +1,114 @@
+r"""The trees that Vespa imports from LightGBM's dump, as it evaluates them.
+
+The importer writes :math:`x < t`, or :math:`\neg(x \ge t)` where ``default_left`` is true, for what
+the dump calls ``<=``: missing values, which are NaN, go right or left. Then one of three evaluators
+takes them, by the size of the model and a property of the rank profile:
+
+.. math::
+    \begin{array}{lcccl}
+    & x & t & \text{leaf} & \text{sum of doubles, from 0} \\
+    \text{LLVM} & \text{double} & \text{double} & \text{double} & 0, 1, 2, \dots \\
+    \text{VM forest} & \text{double} & \text{float} & \text{float} & n-1, \dots, 2, 0, 1 \\
+    \text{fast forest} & \text{float} & \text{float} & \text{float}
+      & (0, 2, \dots) + (1, 3, \dots)
+    \end{array}
+
+where the fast forest takes the last :math:`n \bmod 4` trees with the even ones, and all in order if
+a tree has more than 64 leaves. All three are computed, and must agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.walking import ReadTree, in_blocks
+from rankwright.exports.targets.target import Judge, Verdicts
+
+_NEEDED = ("objective", "feature_names", "pandas_categorical", "tree_info")
+_TRANSFORMED = ("cross_entropy", "poisson", "gamma", "tweedie")
+_FIXED = 64  # leaves up to which a fast forest has two sums
+
+
+def vespa_json(content: bytes, names: Sequence[str]) -> Judge:
+    """Return the scores of trees, by Vespa's rules."""
+    model = json.loads(content)
+    if not model.keys() >= set(_NEEDED):
+        raise DataError(f"the model must have {', '.join(_NEEDED)}.")
+    objective = model["objective"]
+    if objective.startswith("binary") or objective in _TRANSFORMED:
+        raise DataError(f"objective must not transform scores, but is {objective!r:.100}.")
+    places = [names.index(name) for name in model["feature_names"]]
+    trees = [_read(tree["tree_structure"], places) for tree in model["tree_info"]]
+
+    def block(columns: NDArray[Any]) -> NDArray[Any]:
+        compiled = _sum([_leaves(tree, columns, np.float64, np.float64) for tree in trees])
+        virtual = [_leaves(tree, columns, np.float64, np.float32) for tree in trees]
+        fast = [_leaves(tree, columns, np.float32, np.float32) for tree in trees]
+        others = {"VM forest": _sum(virtual[:1:-1] + virtual[:2]), "fast forest": _fast(fast)}
+        for name, found in others.items():
+            if (found != compiled).any():
+                row = int(np.flatnonzero(found != compiled)[0])
+                raise DataError(
+                    f"Vespa's {name} gives {found[row]} where compiled code gives {compiled[row]}:"
+                    " scores would change with the size of the model."
+                )
+        return compiled
+
+    def _fast(leaves: list[NDArray[Any]]) -> NDArray[Any]:
+        if max((len(tree.leaf) for tree in trees), default=0) > _FIXED:
+            return _sum(leaves)
+        paired = len(leaves) // 4 * 4
+        even = leaves[0:paired:2] + leaves[paired:]
+        odd = leaves[1:paired:2]
+        return _sum(even) + _sum(odd) if odd else _sum(even)
+
+    def judge(X: NDArray[Any]) -> Verdicts:
+        return Verdicts(in_blocks(X, block))
+
+    return judge
+
+
+def _sum(leaves: list[NDArray[Any]]) -> NDArray[Any]:
+    total = np.zeros_like(leaves[0], dtype=np.float64)
+    for leaf in leaves:
+        total = total + leaf.astype(np.float64)
+    return total
+
+
+def _leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> NDArray[Any]:
+    """Return the leaf of each document, with features and thresholds in these types."""
+
+    def goes_left(v: NDArray[Any], node: int) -> NDArray[np.bool_]:
+        threshold, default_left = tree.says[node]
+        with np.errstate(over="ignore"):
+            v, border = v.astype(x), t(threshold)
+        return ~(v >= border) if default_left else v < border
+
+    leaf = np.array(tree.leaf).astype(t)
+    return np.asarray(leaf[tree.leaves_of(columns, goes_left)])
+
+
+def _read(root: dict[str, Any], places: list[int]) -> ReadTree:
+    """Return a tree; nested as it is, it is read without functions that call themselves."""
+    tree, holder = ReadTree(), [0]
+    rest: list[tuple[Any, list[int], int]] = [(root, holder, 0)]
+    while rest:
+        node, siblings, at = rest.pop()
+        if "leaf_value" in node:
+            siblings[at] = tree.add_leaf(float(node["leaf_value"]))
+            continue
+        if node["decision_type"] != "<=":
+            raise DataError(f"decision_type must be '<=', but is {node['decision_type']!r:.100}.")
+        if not isinstance(node["default_left"], bool):
+            raise DataError("default_left must be true or false.")
+        says = float(node["threshold"]), node["default_left"]
+        i = siblings[at] = tree.add_node(places[node["split_feature"]], says)
+        rest.append((node["right_child"], tree.right, i))
+        rest.append((node["left_child"], tree.left, i))
+    return tree
