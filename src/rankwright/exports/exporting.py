@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from rankwright import __version__
+from rankwright.data.files import STANDARD
+from rankwright.data.validation import check_count
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
+from rankwright.exports.folding import folded
 from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
-from rankwright.exports.judging import judged
+from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
+from rankwright.exports.probes import probe_blocks
 from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
@@ -27,6 +32,7 @@ from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
 from rankwright.persistence import packed
+from rankwright.suggestions import meant
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,25 @@ class Paths:
 
     def check(self, overwrite: bool) -> None:
         """Raise if one of them is there, or cannot be written."""
+        if self.export.name in ("", STANDARD) or self.export.suffix.lower() in (".gz", ".zst"):
+            raise DataError(
+                "an export must be a file that is not compressed: its certificate lies beside it.",
+                path=self.export,
+            )
         for path in (self.export, self.certificate, self.grid, self.probes):
             if path.exists() and not overwrite:
-                raise DataError("exists: choose another name, or overwrite it.", path=path)
+                raise DataError(
+                    "exists: choose another name, or replace it (overwrite=True; --force).",
+                    path=path,
+                )
             check_writable(path)
+
+    def write(self, contents: dict[Path, bytes]) -> None:
+        """Write all of the files, or none; the certificate gets its name last."""
+        first = sorted(contents, key=lambda path: path != self.certificate)
+        with contextlib.ExitStack() as stack:  # which is left in the opposite order
+            for path in first:
+                stack.enter_context(write_atomically(path)).write(contents[path])
 
 
 def export(
@@ -85,7 +106,7 @@ def export(
     Parameters
     ----------
     model : LinearRanker, BoostedRanker or another model of rankwright
-        A fitted model.
+        A fitted model, or a scikit-learn pipeline of scalers, imputers and one.
     target : str
         Where it goes, such as ``"solr"``; see ``rankwright export --list``.
     path : str or path-like
@@ -107,26 +128,32 @@ def export(
     **options
         Of :class:`rankwright.exports.Options`, such as ``dialect``.
     """
+    found = target_named(target)
+    if probes is not None:
+        check_count("probes", probes)
     paths = Paths.beside(path)
     paths.check(overwrite)
-    found = target_named(target)
-    asked = Options(**{"name": paths.export.with_suffix("").name, **options})
+    model = folded(model, found.number)
+    asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
     sample = None if data is None else Sample.of(data, model, found.number)
-    wanted, rules = rules, found.reachable(rules, None if sample is None else sample.X)
+    _check_present(asked.present, rules, sample)
+    given = None if sample is None else sample.X
+    wanted, rules = rules, found.reachable(rules, given)
     written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
     grid = grid_model(model, rules, found)
     about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
-    reference = Reference(grid, rules)
-    trial = judged(
-        found, written.content, rules, asked, reference, sample, probes, tuple(written.gaps)
-    )
+    judges = judges_of(found, written.content, rules, asked)
+    rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
+    trial = judged(judges, rules, Reference(grid, rules), rows)
+    if trial.difference is not None:
+        raise DataError(f"{trial.difference}: nothing was written.")
     certificate = Certificate(
         target=found.name,
-        engine=found.engine,
+        engine=found.versions(rules, asked),
         outcome=_outcome(found, rules, placed, written),
         number=found.number,
-        missing=asked.missing,
+        missing=found.missing(rules, asked),
         size=_size(rules),
         names=rules.names,
         judgements=trial.judgements,
@@ -136,7 +163,12 @@ def export(
         **_of_labels(rules),
         data=about,
         refusals=tuple(sorted(set(allow))),
-        warnings=(*warnings, *written.warnings, *more),
+        warnings=(
+            *warnings,
+            *written.warnings,
+            *found.warnings(rules, None if sample is None else sample.given),
+            *more,
+        ),
         probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
         options={**asdict(asked), "present": sorted(asked.present)},
         library=__version__,
@@ -149,10 +181,7 @@ def export(
     files = {key: _facts(file, content) for key, (file, content) in contents.items()}
     files["model"] = {"sha256": _sha256(packed(model))}
     certificate = replace(certificate, files=files)
-    for file, content in contents.values():
-        with write_atomically(file) as out:
-            out.write(content)
-    certificate.save(paths.certificate)  # last: whoever finds it finds the rest
+    paths.write({**dict(contents.values()), paths.certificate: certificate.to_json().encode()})
     return certificate
 
 
@@ -174,8 +203,29 @@ def prepared(
         allowed.append(refusal.reason)
     if rules.trees is None:
         return rules, None, allowed
+    check_leaves(leaves, target)
     placed = place(rules.trees, leaves or target.leaves, target.shifted)
     return replace(rules, trees=placed.trees), placed, allowed
+
+
+def options_of(name: str, given: Mapping[str, Any]) -> Options:
+    """Return what a user says of the place; a TypeError for what nobody asks."""
+    known = [one.name for one in fields(Options)]
+    for key in given:
+        if key not in known:
+            raise TypeError(f"there is no option {key!r}.{meant(key, known)}")
+    return Options(**{"name": name, **given})
+
+
+def check_leaves(leaves: str | None, target: Target) -> None:
+    """Raise unless leaves can be placed so for a target."""
+    if leaves not in (None, *get_args(Leaves)):
+        raise ValueError(f"leaves must be one of {', '.join(get_args(Leaves))}, not {leaves!r}.")
+    if leaves == "own" and target.leaves != "own":
+        raise ValueError(
+            f"leaves must be 'grid' or 'nearest' for {target.name}: 'own' is for what adds doubles "
+            "in the order of the trees, such as c and java."
+        )
 
 
 def _of_data(
@@ -220,6 +270,20 @@ def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Writ
     cuts = wanted.trees.cuts[number], has.trees.cuts[number]
     moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
     return replace(written, gaps=joined([*moved, *written.gaps]))
+
+
+def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None) -> None:
+    """Raise unless these are features, and no row of the user is without them."""
+    for name in sorted(present):
+        if name not in rules.names:
+            hint = meant(name, rules.names)
+            raise DataError(f"present must be features of the model, not {name!r:.100}.{hint}")
+        if sample is not None:
+            n = int(np.count_nonzero(np.isnan(sample.X[:, rules.names.index(name)])))
+            if n:
+                raise DataError(
+                    f"present says that every document has {name}, but {n} rows of the data do not."
+                )
 
 
 def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
-from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Judgement
-from rankwright.exports.gaps import admitted
-from rankwright.exports.probes import probe_blocks
 from rankwright.exports.rules import Rules
-from rankwright.exports.sample import Sample
-from rankwright.exports.targets.target import Gap, Judge, Options, Rows, Target, Verdicts
+from rankwright.exports.targets.target import Judge, Options, Rows, Target, Verdicts
 
-_BLOCK = 1 << 15  # rows that are judged at once
+_BLOCK = 1 << 15  # rows that are judged at once, or fewer if they are wide:
+_CELLS = 1 << 23
 _REPLAYED = 1000  # probes that are written down
 
 
@@ -39,6 +37,8 @@ class Trial:
         Some of the probes, spread over all.
     verdicts : Verdicts
         What the model says of these.
+    difference : str, optional
+        The first probe that a judge has otherwise.
     """
 
     n_rows: int
@@ -46,40 +46,66 @@ class Trial:
     judgements: tuple[Judgement, ...]
     rows: Rows
     verdicts: Verdicts
+    difference: str | None = None
+
+
+@dataclass(frozen=True)
+class NamedJudge:
+    """Someone who scores rows as the engine does.
+
+    Attributes
+    ----------
+    name : str
+        An engine with its version, or our interpreter.
+    ran : bool
+        Whether it is the engine itself.
+    judge : callable
+        Scores rows.
+    """
+
+    name: str
+    ran: bool
+    judge: Judge
+
+
+def judges_of(target: Target, content: bytes, rules: Rules, options: Options) -> list[NamedJudge]:
+    """Return who can score with a file: our interpreter, and engines that are at hand."""
+    interpreter = target.interpreter(content, rules, options)
+    found = [NamedJudge(f"our interpreter of {target.judged_by}", False, interpreter)]
+    for engine in target.engines(content, rules, options):
+        found.append(NamedJudge(engine.name, True, engine.judge))
+    return found
 
 
 def judged(
-    target: Target,
-    content: bytes,
-    rules: Rules,
-    options: Options,
-    reference: Judge,
-    sample: Sample | None,
-    most: int | None,
-    gaps: Sequence[Gap] = (),
+    judges: list[NamedJudge], rules: Rules, reference: Judge, blocks: Iterable[Rows]
 ) -> Trial:
-    """Return what the judges say of a file; a DataError at the first row that one has otherwise."""
-    interpreter = f"our interpreter of {target.judged_by}"
-    judges = [(interpreter, False, target.interpreter(content, rules, options))]
-    for engine in target.engines(content, rules, options):
-        judges.append((engine.name, True, engine.judge))
-    hasher, n_rows, kept = hashlib.sha256(), 0, []
-    data = None if sample is None else sample.X
-    for probes in _joined(probe_blocks(rules, target.number, data, most)):
-        X = admitted(probes, rules.names, options.present, gaps)
+    """Return what judges say of probes; each that differs from the model is remembered."""
+    rows, scores, n_rows = hashlib.sha256(), hashlib.sha256(), 0
+    replayed = _Replayed(rules.n_features)
+    n_differ, first = [0] * len(judges), None
+    for X in _joined(blocks, rules.n_features):
         ours = reference(X)
-        for name, _, judge in judges:
-            _require_equal(name, ours, judge(X), X, rules)
-        _feed(hasher, X, ours)
-        kept.append((X, ours))
+        for i, one in enumerate(judges):
+            theirs = one.judge(X)
+            places = differences(ours, theirs)
+            n_differ[i] += len(places)
+            if first is None and len(places):
+                first = _difference(one.name, ours, theirs, X, int(places[0]), rules)
+        rows.update(np.ascontiguousarray(X).tobytes())
+        scores.update(_bits(ours.scores).tobytes())
+        replayed.add(X, ours)
         n_rows += len(X)
-    rows, verdicts = _some(kept, rules.n_features)
-    judgements = tuple(Judgement(name, ran, n_rows, 0) for name, ran, _ in judges)
-    return Trial(n_rows, hasher.hexdigest(), judgements, rows, verdicts)
+    said = tuple(
+        Judgement(one.name, one.ran, n_rows, n) for one, n in zip(judges, n_differ, strict=True)
+    )
+    # Of rows and scores apart: how many are judged at once does not matter.
+    digest = hashlib.sha256((rows.hexdigest() + scores.hexdigest()).encode()).hexdigest()
+    return Trial(n_rows, digest, said, replayed.rows, replayed.verdicts(), first)
 
 
-def first_difference(ours: Verdicts, theirs: Verdicts) -> int | None:
-    """Return the first row whose score, or label, is not the same bits; None if there is none."""
+def differences(ours: Verdicts, theirs: Verdicts) -> Ints:
+    """Return the rows whose score, or label, is not the same bits."""
     differ = np.zeros(0, dtype=bool)
     if theirs.scores is not None:
         differ = _bits(ours.scores) != _bits(theirs.scores)
@@ -87,7 +113,12 @@ def first_difference(ours: Verdicts, theirs: Verdicts) -> int | None:
     if ours.labels is not None and theirs.labels is not None:
         other = ours.labels != theirs.labels
         differ = other if len(differ) == 0 else differ | other
-    places = np.flatnonzero(differ)
+    return np.flatnonzero(differ)
+
+
+def first_difference(ours: Verdicts, theirs: Verdicts) -> int | None:
+    """Return the first row whose score, or label, is not the same bits; None if there is none."""
+    places = differences(ours, theirs)
     return int(places[0]) if len(places) else None
 
 
@@ -96,10 +127,9 @@ def _bits(scores: Floats | None) -> NDArray[np.int64]:
     return (np.asarray(scores, dtype=np.float64) + 0.0).view(np.int64)
 
 
-def _require_equal(name: str, ours: Verdicts, theirs: Verdicts, X: Rows, rules: Rules) -> None:
-    row = first_difference(ours, theirs)
-    if row is None:
-        return
+def _difference(
+    judge: str, ours: Verdicts, theirs: Verdicts, X: Rows, row: int, rules: Rules
+) -> str:
     wants = ours.scores if theirs.scores is not None else ours.labels
     has = theirs.scores if theirs.scores is not None else theirs.labels
     assert wants is not None
@@ -107,43 +137,50 @@ def _require_equal(name: str, ours: Verdicts, theirs: Verdicts, X: Rows, rules: 
     values = ", ".join(
         f"{name}={value:.9g}" for name, value in zip(rules.names, X[row], strict=True) if value != 0
     )
-    raise DataError(
-        f"{name} gives {has[row]} where the model gives {wants[row]}, for {values:.300}: nothing "
-        "was written."
+    return (
+        f"{judge} gives {has[row]} where the model gives {wants[row]}, for "
+        f"{values or 'a row of zeros':.300}"
     )
 
 
-def _joined(blocks: Iterator[Rows]) -> Iterator[Rows]:
+def _joined(blocks: Iterable[Rows], n_features: int) -> Iterator[Rows]:
     """Yield rows in larger blocks."""
+    most = max(1, min(_BLOCK, _CELLS // n_features))
     held: list[Rows] = []
     for block in blocks:
         held.append(block)
-        if sum(map(len, held)) >= _BLOCK:
+        if sum(map(len, held)) >= most:
             yield np.concatenate(held)
             held = []
     if held:
         yield np.concatenate(held)
 
 
-def _feed(hasher: Any, X: Rows, verdicts: Verdicts) -> None:
-    hasher.update(np.ascontiguousarray(X).tobytes())
-    hasher.update(_bits(verdicts.scores).tobytes())
+class _Replayed:
+    """Some of the probes: those that drew the smallest numbers, in their order."""
 
+    def __init__(self, n_features: int) -> None:
+        self.rng, self.drawn = np.random.default_rng(0), np.zeros(0)
+        self.rows: Rows = np.zeros((0, n_features))
+        self.scores, self.labels = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self.labelled = False
 
-def _some(kept: list[tuple[Rows, Verdicts]], n_features: int) -> tuple[Rows, Verdicts]:
-    """Return rows spread over all of them."""
-    if not kept:
-        return np.zeros((0, n_features)), Verdicts(np.zeros(0))
-    total = sum(len(X) for X, _ in kept)
-    at = np.unique(np.linspace(0, total - 1, min(total, _REPLAYED)).astype(np.int64))
-    rows, scores, labels, begin = [], [], [], 0
-    for X, verdicts in kept:
-        mine = at[(at >= begin) & (at < begin + len(X))] - begin
-        rows.append(X[mine])
-        scores.append(np.asarray(verdicts.scores)[mine])
+    def add(self, X: Rows, verdicts: Verdicts) -> None:
+        """Let rows draw, and keep those that are among the smallest of all."""
+        n = len(self.drawn)
+        drawn = np.append(self.drawn, self.rng.random(len(X)))
+        keep = np.sort(np.argsort(drawn)[:_REPLAYED])
+        old, new = keep[keep < n], keep[keep >= n] - n
+
+        def kept(before: NDArray[Any], now: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([before[old], now[new]]) if n else now[new]
+
+        self.drawn = drawn[keep]
+        self.rows = kept(self.rows, X)
+        self.scores = kept(self.scores, np.asarray(verdicts.scores))
         if verdicts.labels is not None:
-            labels.append(verdicts.labels[mine])
-        begin += len(X)
-    return np.concatenate(rows), Verdicts(
-        np.concatenate(scores), np.concatenate(labels) if labels else None
-    )
+            self.labels, self.labelled = kept(self.labels, verdicts.labels), True
+
+    def verdicts(self) -> Verdicts:
+        """Return what the model says of them."""
+        return Verdicts(self.scores, self.labels if self.labelled else None)

@@ -13,43 +13,80 @@ function of the trees, the type of the numbers and the data, so that they can be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwright.exports.gaps import without_tiny
 from rankwright.exports.rules import NUMBERS, Linear, Rules, Trees
+from rankwright.exports.targets.target import Gap
 from rankwright.trees.forest import ZERO
 
 _LINEAR_ROWS = 2000  # random rows; there are no borders to look for
+_CELLS = 1 << 22  # numbers of a block of rows, at most
 
 
 def probe_blocks(
-    rules: Rules, number: str, data: NDArray[Any] | None, most: int | None
+    rules: Rules,
+    number: str,
+    data: NDArray[Any] | None,
+    most: int | None,
+    present: frozenset[str] = frozenset(),
+    gaps: Sequence[Gap] = (),
 ) -> Iterator[NDArray[Any]]:
     """Yield probe rows in blocks, without duplicates; at most ``most``, spread over all of them.
 
-    Rows of the data, if there are any, come first.
+    Rows of the data, if there are any, come first; they are at most half of these. No row lacks a
+    feature that is always present, and none has a value of a gap between 0 and what the library
+    takes for it.
     """
+    always = [j for j, name in enumerate(rules.names) if name in present]
+    blocks = (
+        without_tiny(rows, rules.names, gaps) for rows in _all_rows(rules, number, data, most)
+    )
+    for rows in _new(blocks):
+        possible = rows[~np.isnan(rows[:, always]).any(axis=1)] if always else rows
+        if len(possible):
+            yield possible
+
+
+def _all_rows(
+    rules: Rules, number: str, data: NDArray[Any] | None, most: int | None
+) -> Iterator[NDArray[Any]]:
     dtype = NUMBERS[number]
-    seen: set[int] = set()
     sample = np.zeros((0, rules.n_features), dtype) if data is None else data.astype(dtype)
-    blocks = [_spread(sample, 0, len(sample), most)]
-    begin, zeros = 0, np.zeros(rules.n_features, dtype)
-    if rules.trees is not None:
-        values = _values(rules.trees, number, sample)
-        total = values.size
-        for k in range(rules.trees.n_trees):
-            if rules.trees.nodes(k):
-                start = sample[k % len(sample)] if len(sample) else zeros
-                rows = _versions(rules.trees, number, k, start, values)
-                yield from _new([*blocks, _spread(rows, begin, total, most)], seen)
-                blocks, begin = [], begin + len(rows)
+    before = [sample] if len(sample) else []
     if rules.linear is not None:
-        rows = _linear_rows(rules.linear, dtype)
-        blocks.append(_spread(rows, 0, len(rows), most))
-    yield from _new(blocks, seen)
+        before.append(_linear_rows(rules.linear, dtype))
+    for i, rows in enumerate(before):
+        is_last = rules.trees is None and i == len(before) - 1
+        part = _spread(rows, 0, len(rows), most if is_last else most and (most + 1) // 2)
+        most = most and most - len(part)
+        yield part
+    if rules.trees is not None:
+        yield from _tree_rows(rules.trees, number, sample, most)
+
+
+def _tree_rows(
+    trees: Trees, number: str, sample: NDArray[Any], most: int | None
+) -> Iterator[NDArray[Any]]:
+    """Yield rows for the splits of each tree; each tree starts from another row of the data."""
+    values = _values(trees, number, sample)
+    starts = sample if len(sample) else np.zeros((1, sample.shape[1]), sample.dtype)
+    grown = [k for k in range(trees.n_trees) if trees.nodes(k)]
+    if not grown:
+        yield starts[:1]  # leaves alone: any row tells
+    begin = 0
+    for i, k in enumerate(grown):
+        reaching = _reaching(trees, number, k, starts[i % len(starts)])
+        step = max(1, _CELLS // (values.shape[1] * sample.shape[1]))
+        for first in range(0, len(reaching), step):
+            nodes = trees.nodes(k)[first : first + step]
+            rows = _versions(trees, nodes, reaching[first : first + step], values)
+            yield _spread(rows, begin, values.size, most)
+            begin += len(rows)
 
 
 def _spread(rows: NDArray[Any], begin: int, total: int, most: int | None) -> NDArray[Any]:
@@ -61,7 +98,9 @@ def _spread(rows: NDArray[Any], begin: int, total: int, most: int | None) -> NDA
     return rows[(at + 1) * most // total > at * most // total]
 
 
-def _new(blocks: list[NDArray[Any]], seen: set[int]) -> Iterator[NDArray[Any]]:
+def _new(blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield of each block the rows that were not seen before, if there are any."""
+    seen: set[int] = set()
     for rows in blocks:
         keep = np.zeros(len(rows), dtype=bool)
         for i, row in enumerate(np.ascontiguousarray(rows)):
@@ -90,11 +129,9 @@ def _values(trees: Trees, number: str, sample: NDArray[Any]) -> NDArray[Any]:
 
 
 def _versions(
-    trees: Trees, number: str, tree: int, start: NDArray[Any], values: NDArray[Any]
+    trees: Trees, nodes: range, reaching: NDArray[Any], values: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return rows that reach each split of a tree, with the values of its feature."""
-    nodes = trees.nodes(tree)
-    reaching = _reaching(trees, number, tree, start)
+    """Return the rows that reach some splits of a tree, with the values of their features."""
     n_values = values.shape[1]
     rows = np.repeat(reaching, n_values, axis=0)
     feature = np.repeat(trees.forest.feature[nodes.start : nodes.stop], n_values)
@@ -140,13 +177,13 @@ def _inside(value: Any, low: Any, high: Any, missing: bool) -> Any:
 
 def _linear_rows(linear: Linear, dtype: Any) -> NDArray[Any]:
     """Return rows of many sizes, some sparse, and with missing values where they are allowed."""
-    rng = np.random.default_rng(0)
+    rng = np.random.RandomState(0)  # the same in all versions of NumPy
     n = linear.weights.shape[1]
     n_rows = max(min(_LINEAR_ROWS, 20_000_000 // n), 8)
-    rows = rng.normal(size=(n_rows, n)) * 10.0 ** rng.integers(-3, 4, (n_rows, 1))
-    rows[rng.random(rows.shape) < rng.choice([0, 0.5, 0.95], (n_rows, 1))] = 0.0
-    rows[1:4] = 1.0, ZERO, -0.0
+    rows = rng.normal(size=(n_rows, n)) * 10.0 ** rng.randint(-3, 4, (n_rows, 1))
+    rows[rng.random_sample(rows.shape) < rng.choice([0, 0.5, 0.95], (n_rows, 1))] = 0.0
+    rows[1:4] = [[1.0], [ZERO], [-0.0]]
     if linear.fill is not None:
-        rows[rng.random(rows.shape) < rng.choice([0, 0.3], (n_rows, 1))] = np.nan
+        rows[rng.random_sample(rows.shape) < rng.choice([0, 0.3], (n_rows, 1))] = np.nan
         rows[4] = np.nan
     return rows.astype(dtype)

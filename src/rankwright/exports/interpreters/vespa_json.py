@@ -19,7 +19,6 @@ a tree has more than 64 leaves. All three are computed, and must agree.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.reading import read_json, reading
 from rankwright.exports.interpreters.walking import ReadTree, in_blocks
 from rankwright.exports.targets.target import Judge, Verdicts
 
@@ -37,7 +37,11 @@ _FIXED = 64  # leaves up to which a fast forest has two sums
 
 def vespa_json(content: bytes, names: Sequence[str]) -> Judge:
     """Return the scores of trees, by Vespa's rules."""
-    model = json.loads(content)
+    with reading("a model that Vespa imports"):
+        return _judge(read_json(content.decode()), list(names))
+
+
+def _judge(model: dict[str, Any], names: list[str]) -> Judge:
     if not model.keys() >= set(_NEEDED):
         raise DataError(f"the model must have {', '.join(_NEEDED)}.")
     objective = model["objective"]
@@ -88,7 +92,7 @@ def _leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> NDArray[An
         threshold, default_left = tree.says[node]
         with np.errstate(over="ignore"):
             v, border = v.astype(x), t(threshold)
-        return ~(v >= border) if default_left else v < border
+        return np.asarray(~(v >= border) if default_left else v < border)
 
     leaf = np.array(tree.leaf).astype(t)
     return np.asarray(leaf[tree.leaves_of(columns, goes_left)])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.validation import Floats
+from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
-from rankwright.exports.rules import Leaves, Rules, Trees
+from rankwright.exports.rules import Leaves, Rules
 
 Rows: TypeAlias = NDArray[Any]
 """Features as the engine reads them, a row for each document; NaN is missing."""
@@ -52,6 +53,10 @@ class Engine:
     judge: Judge
 
 
+Missing = Literal["by-node", "zero", "right"]
+"""What an engine does with a missing value: it follows the split, takes it for 0, or goes right."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What a user may say of the place that a model goes to.
@@ -65,8 +70,7 @@ class Options:
     dialect : str
         Of SQL.
     missing : {"by-node", "zero", "right"}
-        What an engine does with a missing value, where versions differ: it follows the split, takes
-        it for 0, or goes right.
+        What an engine does with a missing value, where versions differ.
     present : frozenset of str
         Features that every document has.
     """
@@ -74,8 +78,15 @@ class Options:
     name: str = "model"
     store: str = "features"
     dialect: str = "duckdb"
-    missing: Literal["by-node", "zero", "right"] = "by-node"
+    missing: Missing = "by-node"
     present: frozenset[str] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(Missing):
+            policies = ", ".join(get_args(Missing))
+            raise DataError(f"missing must be one of {policies}, but is {self.missing!r:.50}.")
+        present = {self.present} if isinstance(self.present, str) else self.present
+        object.__setattr__(self, "present", frozenset(present))
 
 
 @dataclass(frozen=True)
@@ -134,13 +145,25 @@ class Target(Protocol):
     gives_labels: ClassVar[bool] = False
     """Whether the engine gives the labels of ordinal models, not scores alone."""
     shifted: ClassVar[bool] = False
-    """Whether scores are made positive."""
+    """Whether scores are made positive, by the file or by the engine; the shift is on the grid."""
     judged_by: ClassVar[str] = ""
     """What the interpreter goes by, such as ``"the plugin's rule"``."""
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
         ...
+
+    def versions(self, rules: Rules, options: Options) -> str:
+        """Return the engine, with the versions that do what the options say."""
+        return self.engine
+
+    def missing(self, rules: Rules, options: Options) -> Missing:
+        """Return what the engine does with a missing value."""
+        return options.missing
+
+    def warnings(self, rules: Rules, data: Rows | None) -> list[str]:
+        """Return what the user should know of the features, by the model and by rows of data."""
+        return []
 
     def reachable(self, rules: Rules, data: Rows | None) -> Rules:
         """Return the model with the thresholds that the engine can have.
@@ -187,15 +210,3 @@ def no_mixture(what: str) -> Refusal:
         f"{what} holds trees or a weighted sum, not both added",
         "train trees on what this model says (distill), or export to vespa, onnx, sql, c or java",
     )
-
-
-def too_deep(what: str, trees: Trees, deepest: int) -> Iterator[Refusal]:
-    """Yield the refusal of trees that a reader, which calls itself, might not come through."""
-    depth = int(trees.depths().max(initial=-1)) + 1
-    if depth > deepest:
-        yield Refusal(
-            "deep",
-            f"a tree is {depth:,} splits deep, and what reads {what}'s files may fail beyond "
-            f"{deepest:,}",
-            "train with max_depth, or export to c or java",
-        )

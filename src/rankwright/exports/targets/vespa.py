@@ -16,17 +16,18 @@ from rankwright.exports.interpreters.vespa_expression import vespa_profile
 from rankwright.exports.interpreters.vespa_json import vespa_json
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Labels, Linear, Rules, Trees
+from rankwright.exports.targets.query_scores import too_deep
 from rankwright.exports.targets.target import (
     Engine,
     Judge,
+    Missing,
     Options,
     Target,
     Written,
     no_mixture,
-    too_deep,
 )
 
-_DEEPEST = 500  # splits; Vespa's reader of JSON takes 1,000 levels, its parser calls itself
+_LEVELS = 500  # of splits: Vespa's parser calls itself for each
 _LANES = 8
 SCORE, LABEL = "model_score", "model_label"
 """What a rank profile calls what it computes."""
@@ -35,11 +36,11 @@ _NUMBER = r"-?[0-9]+(\.[0-9]+)?"
 _TEXT = r'"[^"\\\s]*"'
 _TOKEN = re.compile(rf"(?P<word>{_WORD})|(?P<value>{_NUMBER}|{_TEXT})|(?P<sign>[(),.])")
 # What is a function or a word of expressions, and no feature.
-_RESERVED = frozenset(
-    "if in f map reduce join concat rename tensor range diag random argmax argmin cell_cast "
-    "expand avg count prod sum max min median cos sin tan cosh sinh tanh acos asin atan exp log10 "
-    "log sqrt ceil fabs abs floor isNan relu sigmoid elu erf bit atan2 ldexp pow fmod hamming "
-    "true false".split()
+_RESERVED = re.compile(
+    "if|in|f|true|false|map|reduce|join|concat|rename|tensor|range|diag|random|argmax|argmin|"
+    "cell_cast|expand|avg|count|prod|sum|max|min|median|cos|sin|tan|cosh|sinh|tanh|acos|asin|atan|"
+    "exp|log10|log|sqrt|ceil|fabs|abs|floor|isNan|relu|sigmoid|elu|erf|bit|atan2|ldexp|pow|fmod|"
+    "hamming"
 )
 
 
@@ -58,9 +59,8 @@ class Vespa(Target):
         """Yield why a model cannot go there."""
         if rules.trees is not None and rules.linear is not None:
             yield no_mixture(self.name)
-        if rules.trees is not None:
-            yield from too_deep(self.name, rules.trees, _DEEPEST)
-        elif not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", options.name):
+        yield from too_deep(rules.trees, _LEVELS, "Vespa reads them by recursion")
+        if rules.trees is None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", options.name):
             yield Refusal(
                 "names",
                 f"a rank profile cannot be called {options.name!r}",
@@ -75,6 +75,10 @@ class Vespa(Target):
                 "give names such as attribute(price), bm25(title) or those of functions of the "
                 "rank profile",
             )
+
+    def missing(self, rules: Rules, options: Options) -> Missing:
+        """Return what it does with a missing value, which is NaN there."""
+        return "by-node"
 
     def write(self, rules: Rules, options: Options) -> Written:
         """Return a file for ``models``, or a rank profile."""
@@ -102,8 +106,11 @@ class Vespa(Target):
         file = PurePath(path)
         query = f"use: vespa query 'select * from SCHEMA where true' 'ranking={options.name}'"
         if file.suffix == ".profile":
-            return [f"upload: cp {path} APPLICATION/schemas/SCHEMA/{options.name}.profile && "
-                    "vespa deploy APPLICATION", query]
+            return [
+                f"upload: cp {path} APPLICATION/schemas/SCHEMA/{options.name}.profile && "
+                "vespa deploy APPLICATION",
+                query,
+            ]
         return [
             f"upload: cp {path} APPLICATION/models/{file.name}",
             f"in the schema: rank-profile {options.name} inherits default {{ first-phase {{ "
@@ -134,7 +141,7 @@ def is_rank_feature(name: str) -> bool:
 def _after_feature(tokens: Sequence[tuple[Any, str]], i: int) -> int:
     """Return where a feature that begins at ``i`` ends; -1 if none does."""
     tokens = [*tokens, ("end", "")]
-    if tokens[i][0] != "word" or tokens[i][1] in _RESERVED:
+    if tokens[i][0] != "word" or _RESERVED.fullmatch(tokens[i][1]):
         return -1
     i += 1
     if tokens[i][1] == "(":
@@ -191,7 +198,11 @@ def _profile(
     linear: Linear, labels: Labels | None, names: tuple[str, ...], options: Options
 ) -> bytes:
     """Return a rank profile with a function for each score, and one for the label."""
-    scores = [SCORE] if len(linear.weights) == 1 else [f"{SCORE}_{k}" for k in range(len(linear.weights))]
+    scores = (
+        [SCORE]
+        if len(linear.weights) == 1
+        else [f"{SCORE}_{k}" for k in range(len(linear.weights))]
+    )
     functions = {
         score: weighted_sum(linear.weights[k], float(linear.bias[k]), linear.fill, names)
         for k, score in enumerate(scores)
@@ -208,9 +219,7 @@ def _profile(
     return "\n".join([*lines, "}", ""]).encode()
 
 
-def weighted_sum(
-    weights: Floats, bias: float, fill: Floats | None, names: tuple[str, ...]
-) -> str:
+def weighted_sum(weights: Floats, bias: float, fill: Floats | None, names: tuple[str, ...]) -> str:
     r"""Return an expression that rounds as the library does.
 
     With :math:`p_j = w_j x_j` and :math:`m` the largest multiple of 8 up to the number of features,
