@@ -28,7 +28,7 @@ from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
 from rankwright.exports.rules import Leaves, Rules, rules_of
-from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
+from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
 from rankwright.persistence import packed
@@ -136,7 +136,7 @@ def export(
     model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
-    sample = None if data is None else Sample.of(data, model, found.number)
+    sample = None if data is None else SampleRows.of(data, model, found.number)
     _check_present(asked.present, rules, sample)
     given = None if sample is None else sample.X
     wanted, rules = rules, found.reachable(rules, given)
@@ -151,10 +151,10 @@ def export(
     certificate = Certificate(
         target=found.name,
         engine=found.versions(rules, asked),
-        outcome=_outcome(found, rules, placed, written),
+        outcome=_reached(found, rules, placed, written),
         number=found.number,
         missing=found.missing(rules, asked),
-        size=_size(rules),
+        size=_described(rules),
         names=rules.names,
         judgements=trial.judgements,
         **_of_leaves(placed),
@@ -229,7 +229,7 @@ def check_leaves(leaves: str | None, target: Target) -> None:
 
 
 def _of_data(
-    sample: Sample | None,
+    sample: SampleRows | None,
     model: Any,
     grid: Any,
     rules: Rules,
@@ -263,16 +263,7 @@ def _of_data(
     return {"sha256": sample.digest(), **facts}, warnings
 
 
-def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:
-    """Return what was written, with the gaps of thresholds that were moved before."""
-    if wanted.trees is None or has.trees is None:
-        return written
-    cuts = wanted.trees.cuts[number], has.trees.cuts[number]
-    moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
-    return replace(written, gaps=joined([*moved, *written.gaps]))
-
-
-def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None) -> None:
+def _check_present(present: frozenset[str], rules: Rules, sample: SampleRows | None) -> None:
     """Raise unless these are features, and no row of the user is without them."""
     for name in sorted(present):
         if name not in rules.names:
@@ -286,7 +277,16 @@ def _check_present(present: frozenset[str], rules: Rules, sample: Sample | None)
                 )
 
 
-def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
+def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:
+    """Return what was written, with the gaps of thresholds that were moved before."""
+    if wanted.trees is None or has.trees is None:
+        return written
+    cuts = wanted.trees.cuts[number], has.trees.cuts[number]
+    moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
+    return replace(written, gaps=joined([*moved, *written.gaps]))
+
+
+def _reached(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
     if placed is None:
         return "exact" if target.arithmetic == "lanes" else "bounded"
     if placed.how == "nearest":
@@ -305,7 +305,7 @@ def _bound(target: Target, rules: Rules, placed: Placed | None) -> float:
     return n * u / (1 - n * u)
 
 
-def _size(rules: Rules) -> str:
+def _described(rules: Rules) -> str:
     if rules.trees is not None:
         return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
     assert rules.linear is not None

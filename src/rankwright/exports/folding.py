@@ -117,11 +117,11 @@ def _before(trees: Trees, steps: list[Any], number: str) -> NDArray[Any]:
     X = np.zeros((int(row.max(initial=-1)) + 1, steps[0].n_features_in_), dtype)
     while (low + 1 < high).any():
         middle = (low >> 1) + (high >> 1) + (low & high & 1)  # of 2^64 places no sum would fit
-        X[row, feature] = _number(middle, dtype)
+        X[row, feature] = _number_at(middle, dtype)
         left = _through(steps, X)[row, feature] <= c
         low, high = np.where(left, middle, low), np.where(left, high, middle)
-    X[row, feature] = _number(low, dtype)
-    found = np.where(_through(steps, X)[row, feature] <= c, _number(low, dtype), dtype(-np.inf))
+    X[row, feature] = _number_at(low, dtype)
+    found = np.where(_through(steps, X)[row, feature] <= c, _number_at(low, dtype), dtype(-np.inf))
     most = dtype(np.finfo(dtype).max)
     # All numbers go left, or none: an infinite threshold, or one that only -inf would pass.
     found = np.where(found == most, dtype(np.inf), np.maximum(found, -most))
@@ -134,7 +134,7 @@ def _place(value: Any) -> int:
     return bits if bits >= 0 else -(bits & int(np.iinfo(f"i{value.dtype.itemsize}").max))
 
 
-def _number(places: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+def _number_at(places: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
     """Return the numbers at places."""
     size = np.dtype(dtype).itemsize
     sign = np.where(places < 0, dtype(-1), dtype(1))
@@ -162,7 +162,7 @@ def _fold_into_weights(model: Any, steps: list[Any], number: str) -> None:
             fill = np.divide(fill - offset, scale, out=np.zeros(width), where=scale != 0)
         r, o = r * scale, r * offset + o
     coef = np.asarray(model.coef_, dtype=np.float64)
-    intercept = np.asarray(getattr(model, "intercept_", 0.0), dtype=np.float64) + coef @ o
+    intercept = np.asarray(vars(model).get("intercept_", 0.0), dtype=np.float64) + coef @ o
     model.coef_ = np.ascontiguousarray(coef * r)
     if intercept.any():
         model.intercept_ = float(intercept) if coef.ndim == 1 else np.atleast_1d(intercept)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankwright.exports.judging import Trial
+from rankwright.exports.judging import Hearing
 
 
-def replay_table(trial: Trial, names: Sequence[str]) -> bytes:
+def replay_table(trial: Hearing, names: Sequence[str]) -> bytes:
     """Return probes with the scores that the engine must give; a missing value is empty.
 
     Numbers are the shortest texts that are read back as the same doubles.

@@ -37,15 +37,15 @@ Scores = Callable[[NDArray[Any]], NDArray[Any]]
 def solr_json(content: bytes, names: Sequence[str]) -> Judge:
     """Return the scores of a model, by Solr's rule."""
     with reading("a model for Solr's model store"):
-        return _judge(read_json(content.decode()), list(names))
+        return _solr_scores(read_json(content.decode()), list(names))
 
 
-def _judge(model: dict[str, Any], names: list[str]) -> Judge:
+def _solr_scores(model: dict[str, Any], names: list[str]) -> Judge:
     kind = model["class"].rpartition(".")[2]
     readers = {
-        "MultipleAdditiveTreesModel": _ensemble,
-        "LinearModel": _linear,
-        "NeuralNetworkModel": _network,
+        "MultipleAdditiveTreesModel": _additive_trees,
+        "LinearModel": _dot_product,
+        "NeuralNetworkModel": _network_layer,
     }
     if kind not in readers:
         raise DataError(f"class must be one of {', '.join(readers)}, but is {kind!r:.100}.")
@@ -70,14 +70,14 @@ def _text(value: Any) -> Any:
     return float32_of(value.strip().rstrip("fFdD"))
 
 
-def _ensemble(params: dict[str, Any], features: list[str]) -> Scores:
+def _additive_trees(params: dict[str, Any], features: list[str]) -> Scores:
     if not params.keys() <= {"isNullSameAsZero", "trees"}:
         raise DataError("params must be isNullSameAsZero and trees.")
     null_is_zero = params.get("isNullSameAsZero", True)
     if not isinstance(null_is_zero, bool):
         raise DataError(f"isNullSameAsZero must be true or false, but is {null_is_zero!r:.100}.")
     trees = [
-        (_text(tree["weight"]), _read(tree["root"], features, null_is_zero))
+        (_text(tree["weight"]), _solr_tree(tree["root"], features, null_is_zero))
         for tree in params["trees"]
     ]
 
@@ -99,7 +99,7 @@ def _ensemble(params: dict[str, Any], features: list[str]) -> Scores:
     return block
 
 
-def _read(root: dict[str, Any], features: list[str], null_is_zero: bool) -> ReadTree:
+def _solr_tree(root: dict[str, Any], features: list[str], null_is_zero: bool) -> ReadTree:
     """Return a tree; nested as it is, it is read without functions that call themselves."""
     tree, places = ReadTree(), {name: j for j, name in enumerate(features)}
     rest: list[tuple[Any, list[int], int]] = [(root, [0], 0)]
@@ -136,13 +136,13 @@ def _in_order(weights: list[Any], begin: Any) -> Scores:
     return block
 
 
-def _linear(params: dict[str, Any], features: list[str]) -> Scores:
+def _dot_product(params: dict[str, Any], features: list[str]) -> Scores:
     if params.keys() != {"weights"} or not params["weights"].keys() >= set(features):
         raise DataError("params must be weights, one for each feature.")
     return _in_order([_number32(params["weights"][name]) for name in features], 0)
 
 
-def _network(params: dict[str, Any], features: list[str]) -> Scores:
+def _network_layer(params: dict[str, Any], features: list[str]) -> Scores:
     layers = params["layers"]
     if len(layers) != 1 or layers[0]["activation"] != "identity" or len(layers[0]["matrix"]) != 1:
         raise DataError("layers must be one, of one row, and of the activation identity.")

@@ -38,10 +38,10 @@ _OPERATORS: list[dict[str, Any]] = [
 def vespa_profile(content: bytes, names: Sequence[str], labels: Labels | None) -> Judge:
     """Return the scores of a rank profile, and its labels if it gives any."""
     with reading("a rank profile"):
-        return _judge(content.decode(), names, labels)
+        return _profile_scores(content.decode(), names, labels)
 
 
-def _judge(text: str, names: Sequence[str], labels: Labels | None) -> Judge:
+def _profile_scores(text: str, names: Sequence[str], labels: Labels | None) -> Judge:
     functions: dict[str, Value] = {}
     for name, expression in _FUNCTION.findall(text):
         functions[name] = _Parser(expression, names, functions).whole()

@@ -38,22 +38,22 @@ _FIXED = 64  # leaves up to which a fast forest has two sums
 def vespa_json(content: bytes, names: Sequence[str]) -> Judge:
     """Return the scores of trees, by Vespa's rules."""
     with reading("a model that Vespa imports"):
-        return _judge(read_json(content.decode()), list(names))
+        return _forest_scores(read_json(content.decode()), list(names))
 
 
-def _judge(model: dict[str, Any], names: list[str]) -> Judge:
+def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
     if not model.keys() >= set(_NEEDED):
         raise DataError(f"the model must have {', '.join(_NEEDED)}.")
     objective = model["objective"]
     if objective.startswith("binary") or objective in _TRANSFORMED:
         raise DataError(f"objective must not transform scores, but is {objective!r:.100}.")
     places = [names.index(name) for name in model["feature_names"]]
-    trees = [_read(tree["tree_structure"], places) for tree in model["tree_info"]]
+    trees = [_imported_tree(tree["tree_structure"], places) for tree in model["tree_info"]]
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
-        compiled = _sum([_leaves(tree, columns, np.float64, np.float64) for tree in trees])
-        virtual = [_leaves(tree, columns, np.float64, np.float32) for tree in trees]
-        fast = [_leaves(tree, columns, np.float32, np.float32) for tree in trees]
+        compiled = _sum([_chosen_leaves(tree, columns, np.float64, np.float64) for tree in trees])
+        virtual = [_chosen_leaves(tree, columns, np.float64, np.float32) for tree in trees]
+        fast = [_chosen_leaves(tree, columns, np.float32, np.float32) for tree in trees]
         others = {"VM forest": _sum(virtual[:1:-1] + virtual[:2]), "fast forest": _fast(fast)}
         for name, found in others.items():
             if (found != compiled).any():
@@ -85,7 +85,7 @@ def _sum(leaves: list[NDArray[Any]]) -> NDArray[Any]:
     return total
 
 
-def _leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> NDArray[Any]:
+def _chosen_leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> NDArray[Any]:
     """Return the leaf of each document, with features and thresholds in these types."""
 
     def goes_left(v: NDArray[Any], node: int) -> NDArray[np.bool_]:
@@ -98,7 +98,7 @@ def _leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> NDArray[An
     return np.asarray(leaf[tree.leaves_of(columns, goes_left)])
 
 
-def _read(root: dict[str, Any], places: list[int]) -> ReadTree:
+def _imported_tree(root: dict[str, Any], places: list[int]) -> ReadTree:
     """Return a tree; nested as it is, it is read without functions that call themselves."""
     tree, holder = ReadTree(), [0]
     rest: list[tuple[Any, list[int], int]] = [(root, holder, 0)]

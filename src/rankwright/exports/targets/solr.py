@@ -82,14 +82,14 @@ class Solr(Target):
         """Return the body for the model store."""
         if rules.trees is None:
             assert rules.linear is not None
-            content = _linear_model(rules.linear, rules.names, options)
-            return Written(content, warnings=_large(content))
+            content = _weights_model(rules.linear, rules.names, options)
+            return Written(content, warnings=_beyond_znode(content))
         trees = rules.trees
         c, feature = trees.cuts["float32"], trees.forest.feature
         slack = slackened(c, feature, None)
-        content = _trees_model(trees, slack.text, rules.names, options)
+        content = _additive_model(trees, slack.text, rules.names, options)
         gaps = gaps_between(rules.names, feature, c, slack.threshold)
-        return Written(content, gaps, _large(content))
+        return Written(content, gaps, _beyond_znode(content))
 
     def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
         """Return what scores as the module's source says."""
@@ -185,7 +185,7 @@ def _filled_by_store(
         )
 
 
-def _trees_model(
+def _additive_model(
     trees: Trees, thresholds: NDArray[Any], names: tuple[str, ...], options: Options
 ) -> bytes:
     """Return trees; a shift is a first tree of one leaf.
@@ -216,7 +216,7 @@ def _trees_model(
     )
 
 
-def _linear_model(linear: Linear, names: tuple[str, ...], options: Options) -> bytes:
+def _weights_model(linear: Linear, names: tuple[str, ...], options: Options) -> bytes:
     """Return weights; with a bias, as a network of one layer.
 
     Features of weight 0 are left out: adding 0 changes no score.
@@ -251,7 +251,7 @@ def _java(number: Any) -> str:
     return repr(float(number)).replace("inf", "Infinity")
 
 
-def _large(content: bytes) -> list[str]:
+def _beyond_znode(content: bytes) -> list[str]:
     if len(content) <= _ZNODE // 2:  # Solr indents what it stores
         return []
     return [

@@ -87,7 +87,7 @@ class Vespa(Target):
         if functions:
             warnings.append(f"the rank profile must have functions called {listed(functions)}")
         if rules.trees is not None:
-            return Written(_trees_model(rules.trees, rules.names), warnings=warnings)
+            return Written(_imported_model(rules.trees, rules.names), warnings=warnings)
         assert rules.linear is not None
         return Written(_profile(rules.linear, rules.labels, rules.names, options), [], warnings)
 
@@ -160,7 +160,7 @@ def _after_feature(tokens: Sequence[tuple[Any, str]], i: int) -> int:
     return i
 
 
-def _trees_model(trees: Trees, names: tuple[str, ...]) -> bytes:
+def _imported_model(trees: Trees, names: tuple[str, ...]) -> bytes:
     """Return trees as Vespa imports LightGBM's dump.
 
     ``<=`` is read as ``<``, hence the next float32. A tree of one leaf would be a number among the
@@ -242,8 +242,8 @@ def weighted_sum(weights: Floats, bias: float, fill: Floats | None, names: tuple
         if weights[j] == 0:
             return ""
         x = names[j]
-        if fill is not None:
-            x = f"if(isNan({x}), {float(fill[j])!r}, {x})"
+        if fill is not None:  # rows of float32 are filled with float32
+            x = f"if(isNan({x}), {float(np.float32(fill[j]))!r}, {x})"
         return f"{float(weights[j])!r} * {x}"
 
     lane = [total([product(j) for j in range(i, blocks, _LANES)]) for i in range(_LANES)]
