@@ -66,6 +66,13 @@ class Vespa(Target):
                 f"a rank profile cannot be called {options.name!r}",
                 "give a name of letters, digits, _ and -",
             )
+        taken = [name for name in rules.names if name.startswith((SCORE, LABEL))]
+        if rules.trees is None and taken:
+            yield Refusal(
+                "names",
+                f"{listed(taken)} are what the rank profile itself computes",
+                "give other names",
+            )
         strange = [name for name in rules.names if not is_rank_feature(name)]
         if strange:
             yield Refusal(
@@ -105,7 +112,7 @@ class Vespa(Target):
         """Return how it is deployed and used."""
         file = PurePath(path)
         query = f"use: vespa query 'select * from SCHEMA where true' 'ranking={options.name}'"
-        if file.suffix == ".profile":
+        if _is_profile(path):
             return [
                 f"upload: cp {path} APPLICATION/schemas/SCHEMA/{options.name}.profile && "
                 "vespa deploy APPLICATION",
@@ -117,6 +124,15 @@ class Vespa(Target):
             f'expression: lightgbm("{file.name}") }} }}; then: vespa deploy APPLICATION',
             query,
         ]
+
+
+def _is_profile(path: str) -> bool:
+    """Tell whether a file is a rank profile; by its name, if it is not there."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) != b"{"
+    except OSError:
+        return path.endswith(".profile")
 
 
 def is_rank_feature(name: str) -> bool:
