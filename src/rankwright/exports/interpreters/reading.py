@@ -41,7 +41,7 @@ def float32_of(text: str) -> Any:
         found = np.float32(double)
         if float(found) == double:
             return found
-        other = np.nextafter(found, np.float32(np.inf if double > found else -np.inf))
+        other = np.nextafter(found, np.float32(np.inf if double > float(found) else -np.inf))
     # Beyond the largest number is infinity, as if it were 2^128.
     ends = np.clip([float(found), float(other)], -(2.0**128), 2.0**128)
     middle = float(ends.sum()) / 2

@@ -80,7 +80,7 @@ def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
 def _sum(leaves: list[NDArray[Any]]) -> NDArray[Any]:
     total = np.zeros(len(leaves[0]))
     for leaf in leaves:
-        total = total + leaf.astype(np.float64)
+        total += leaf  # as doubles
     return total
 
 
@@ -89,7 +89,8 @@ def _fast_sum(leaves: list[NDArray[Any]], largest: int) -> NDArray[Any]:
     paired = len(leaves) // 4 * 4
     if largest > _FIXED or paired == 0:
         return _sum(leaves)
-    return _sum(leaves[:paired:2] + leaves[paired:]) + _sum(leaves[1:paired:2])
+    even, odd = leaves[:paired:2] + leaves[paired:], leaves[1:paired:2]
+    return np.asarray(_sum(even) + _sum(odd))
 
 
 def _require_same(what: str, theirs: NDArray[Any], compiled: NDArray[Any]) -> None:
