@@ -27,7 +27,7 @@ from rankwright.exports.rules import Rules, rules_of
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
 
 EXPORTABLE: dict[str, Any] = {
-    "BoostedRanker": lambda: rw.BoostedRanker(n_estimators=5).fit(FILLED, LABELS, QID),
+    "BoostedRanker": lambda: rw.BoostedRanker(n_estimators=5, n_jobs=1).fit(FILLED, LABELS, QID),
     "LinearRanker": lambda: rw.LinearRanker().fit(FILLED, LABELS, QID),
     "DominationRank": lambda: rw.DominationRank().fit(FILLED, LABELS, QID),
     "SLAMPerceptron": lambda: rw.SLAMPerceptron().fit(FILLED, LABELS, QID),
@@ -100,9 +100,9 @@ def test_ranks_that_are_rounded_turn_where_the_sum_does() -> None:
         (lambda: rw.PredtronClassifier().fit(FILLED, LABELS), "model"),
         (lambda: rw.PRank(kernel="rbf").fit(FILLED[:200], LABELS[:200]), "kernel"),
         (
-            lambda: rw.BoostedRanker(n_estimators=5, lightgbm_params={"zero_as_missing": True}).fit(
-                ROWS, LABELS, QID
-            ),
+            lambda: rw.BoostedRanker(
+                n_estimators=5, n_jobs=1, lightgbm_params={"zero_as_missing": True}
+            ).fit(ROWS, LABELS, QID),
             "zero_as_missing",
         ),
     ],
@@ -135,7 +135,7 @@ SCALERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", SCALERS)
 def test_scalers_fold_into_thresholds_without_a_difference(name: str, dtype: Any) -> None:
     X = ROWS.astype(dtype)
-    ranker = rw.BoostedRanker(n_estimators=20, num_leaves=15, random_state=0)
+    ranker = rw.BoostedRanker(n_estimators=20, n_jobs=1, num_leaves=15, random_state=0)
     scaler = SCALERS[name]()
     pipeline = make_pipeline(scaler, ranker)
     ranker.fit(scaler.fit_transform(X), LABELS, QID)
@@ -147,7 +147,7 @@ def test_scalers_fold_into_thresholds_without_a_difference(name: str, dtype: Any
 
 
 def test_an_imputer_folds_into_the_side_of_missing_values() -> None:
-    imputer, ranker = SimpleImputer(strategy="median"), rw.BoostedRanker(n_estimators=20)
+    imputer, ranker = SimpleImputer(strategy="median"), rw.BoostedRanker(n_estimators=20, n_jobs=1)
     ranker.fit(imputer.fit_transform(ROWS), LABELS, QID)
     pipeline = make_pipeline(imputer, ranker)
     np.testing.assert_array_equal(folded(pipeline, "float32").predict(ROWS), pipeline.predict(ROWS))
@@ -173,7 +173,7 @@ def test_scalers_and_imputers_fold_into_weights(name: str, first: bool) -> None:
 
 
 def test_a_pipeline_is_exported_and_kept(tmp_path: Path) -> None:
-    scaler, ranker = StandardScaler(), rw.BoostedRanker(n_estimators=10)
+    scaler, ranker = StandardScaler(), rw.BoostedRanker(n_estimators=10, n_jobs=1)
     ranker.fit(scaler.fit_transform(ROWS), LABELS, QID)
     pipeline = make_pipeline(scaler, ranker)
     certificate = rw.export(pipeline, "elasticsearch", tmp_path / "m.json", data=ROWS)
