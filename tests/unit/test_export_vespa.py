@@ -172,7 +172,8 @@ def test_a_larger_model_read_by_other_code(tmp_path: Path) -> None:
 def scored(model: dict[str, Any], *values: float) -> list[float]:
     X = np.zeros((len(values), 2), dtype=np.float64)
     X[:, 0] = values
-    return np.asarray(vespa_json(json.dumps(model).encode(), ["f1", "f2"])(X).scores).tolist()
+    found = vespa_json(json.dumps(model).encode(), ["f1", "f2"])(X).scores
+    return [float(score) for score in np.asarray(found)]
 
 
 def test_the_evaluators_must_agree() -> None:
@@ -192,10 +193,14 @@ def test_the_evaluators_must_agree() -> None:
 
 
 def test_the_fast_forest_has_two_sums_for_small_trees() -> None:
-    leaves = [1.0, 2.0**-53, 2.0**-53, 2.0**-53]  # 1 + 2^-53 is 1, but thrice is more
-    model = written(*[stump(0.5, leaf=leaf) for leaf in leaves])
-    with pytest.raises(DataError, match="forest gives"):
-        scored(model, 0.0)
+    tiny = 2.0**-53  # 1 + tiny is 1, but 1 + (tiny + tiny) is more
+    small = [stump(0.5, leaf=leaf) for leaf in (1.0, tiny, 0.0, tiny)]
+    with pytest.raises(DataError, match="fast forest gives 1"):
+        scored(written(*small), 0.0)
+    large: Any = 0.0
+    for i in range(64):
+        large = Split(0, -1.0 - i, NONE, False, 0.0, large)
+    assert scored(written(*small, large), 0.0) == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -345,6 +350,7 @@ def test_ordinal_models(tmp_path: Path) -> None:
         assert certificate.data["changed_labels"] == 0
         rules = rules_of(fitted)
         found = judge_of(rules)(X).labels
+        assert rules.labels is not None
         assert [rules.labels.classes[place] for place in found] == fitted.predict(X).tolist()
 
 
@@ -382,7 +388,7 @@ def test_steps(tmp_path: Path) -> None:
     steps = Vespa().steps(str(path), Options(name="m1"))
     assert (
         'rank-profile m1 inherits default { first-phase { expression: lightgbm("m.json") } }'
-        in (steps[1])
+        in steps[1]
     )
     path.write_text("rank-profile")
     steps = Vespa().steps(str(path), Options(name="m1"))
