@@ -19,7 +19,7 @@ from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
 from rankwright.exports.folding import folded
-from rankwright.exports.gaps import admitted, gaps_between, joined
+from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
@@ -149,8 +149,7 @@ def export(
     grid = grid_model(model, rules, found)
     about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
     judges = judges_of(found, written.content, rules, asked)
-    blocks = probe_blocks(rules, found.number, given, probes, asked.present)
-    rows = (admitted(block, rules.names, asked.present, written.gaps) for block in blocks)
+    rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
     trial = judged(judges, rules, Reference(grid, rules), rows)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
