@@ -28,6 +28,8 @@ OUTCOMES: dict[str, dict[str, str]] = {
     "opensearch": _TREES | _BOUNDED,
     "elastic": _TREES | dict.fromkeys(_LINEAR, "linear"),
     "ranklib": _TREES | _BOUNDED | _LOST,
+    "solr": _TREES | _BOUNDED | {"trees": "exact outside gaps"},
+    "vespa": _TREES | dict.fromkeys(_LINEAR, "exact"),
 }
 
 

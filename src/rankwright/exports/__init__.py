@@ -6,7 +6,8 @@ from rankwright.exports.refusals import Refusal
 from rankwright.exports.targets.missing_values import MissingProbe, missing_probe
 from rankwright.exports.targets.registry import TARGETS
 from rankwright.exports.targets.target import Gap, Options
-from rankwright.exports.verifying import Verification, verify
+from rankwright.exports.verification import Verification
+from rankwright.exports.verifying import verify
 
 __all__ = [
     "TARGETS",

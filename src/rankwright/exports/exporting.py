@@ -19,7 +19,7 @@ from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
 from rankwright.exports.folding import folded
-from rankwright.exports.gaps import admitted, gaps_between, joined
+from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
@@ -31,6 +31,7 @@ from rankwright.exports.rules import Leaves, Rules, rules_of
 from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
+from rankwright.models import CLASSES
 from rankwright.persistence import packed
 from rankwright.suggestions import meant
 
@@ -61,6 +62,10 @@ class Paths:
 
         return cls(export, beside(".cert.json"), beside(".grid.rw"), beside(".probes.tsv"))
 
+    def all(self) -> tuple[Path, ...]:
+        """Return all of them."""
+        return self.export, self.certificate, self.grid, self.probes
+
     def check(self, overwrite: bool) -> None:
         """Raise if one of them is there, or cannot be written."""
         if self.export.name in ("", STANDARD) or self.export.suffix.lower() in (".gz", ".zst"):
@@ -68,7 +73,7 @@ class Paths:
                 "an export must be a file that is not compressed: its certificate lies beside it.",
                 path=self.export,
             )
-        for path in (self.export, self.certificate, self.grid, self.probes):
+        for path in self.all():
             if path.exists() and not overwrite:
                 raise DataError(
                     "exists: choose another name, or replace it (overwrite=True; --force).",
@@ -133,19 +138,18 @@ def export(
         check_count("probes", probes)
     paths = Paths.beside(path)
     paths.check(overwrite)
+    check_exportable(model)
     model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
-    sample = None if data is None else SampleRows.of(data, model, found.number)
-    _check_present(asked.present, rules, sample)
+    sample = _given_rows(data, model, rules, found.number, asked.present)
     given = None if sample is None else sample.X
     wanted, rules = rules, found.reachable(rules, given)
     written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
     grid = grid_model(model, rules, found)
     about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
     judges = judges_of(found, written.content, rules, asked)
-    blocks = probe_blocks(rules, found.number, given, probes, asked.present)
-    rows = (admitted(block, rules.names, asked.present, written.gaps) for block in blocks)
+    rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
     trial = judged(judges, rules, Reference(grid, rules), rows)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
@@ -164,12 +168,7 @@ def export(
         **_of_labels(rules),
         data=about,
         refusals=tuple(sorted(set(allow))),
-        warnings=(
-            *warnings,
-            *written.warnings,
-            *found.warnings(rules, None if sample is None else sample.given),
-            *more,
-        ),
+        warnings=(*warnings, *written.warnings, *more),
         probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
         options={**asdict(asked), "present": sorted(asked.present)},
         library=__version__,
@@ -209,6 +208,13 @@ def prepared(
     return replace(rules, trees=placed.trees), placed, allowed
 
 
+def check_exportable(model: Any) -> None:
+    """Raise unless a model is one of the library, and fitted."""
+    kind = type(model).__name__
+    if kind in CLASSES and "n_features_in_" not in vars(model):
+        raise ValueError(f"{kind} must be fitted before it is exported.")
+
+
 def options_of(name: str, given: Mapping[str, Any]) -> Options:
     """Return what a user says of the place; a TypeError for what nobody asks."""
     known = [one.name for one in fields(Options)]
@@ -240,8 +246,9 @@ def _of_data(
     allow: frozenset[str],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the export means for the rows of the user, and warnings."""
+    told = target.warnings(rules, None if sample is None else sample.given)
     if sample is None:
-        return {}, []
+        return {}, told
     refusals: list[Refusal] = []
     n = sample.rounded_elsewhere(rules, target.number)
     if n:
@@ -252,7 +259,7 @@ def _of_data(
     for refusal in refusals:
         if refusal.code not in allow:
             raise refusal
-    warnings = [refusal.reason for refusal in refusals]
+    warnings = [*told, *(refusal.reason for refusal in refusals)]
     ours = Reference(model, rules)(sample.given)
     shift = 0.0 if placed is None else placed.trees.shift
     facts = sample.facts(ours, Reference(grid, rules)(sample.X), shift)
@@ -264,18 +271,22 @@ def _of_data(
     return {"sha256": sample.digest(), **facts}, warnings
 
 
-def _check_present(present: frozenset[str], rules: Rules, sample: SampleRows | None) -> None:
-    """Raise unless these are features, and no row of the user is without them."""
+def _given_rows(
+    data: Any, model: Any, rules: Rules, number: str, present: frozenset[str]
+) -> SampleRows | None:
+    """Return the rows of the user, if there are any; raise if one lacks what is always present."""
+    sample = None if data is None else SampleRows.of(data, model, number)
     for name in sorted(present):
         if name not in rules.names:
             hint = meant(name, rules.names)
             raise DataError(f"present must be features of the model, not {name!r:.100}.{hint}")
-        if sample is not None:
-            n = int(np.count_nonzero(np.isnan(sample.X[:, rules.names.index(name)])))
-            if n:
-                raise DataError(
-                    f"present says that every document has {name}, but {n} rows of the data do not."
-                )
+        lacks = () if sample is None else np.isnan(sample.X[:, rules.names.index(name)])
+        if np.any(lacks):
+            raise DataError(
+                f"present says that every document has {name}, but {np.count_nonzero(lacks)} rows "
+                "of the data do not."
+            )
+    return sample
 
 
 def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,20 +37,16 @@ def joined(gaps: Iterable[Gap]) -> list[Gap]:
     return found
 
 
-def admitted(X: Rows, names: Sequence[str], present: Collection[str], gaps: Iterable[Gap]) -> Rows:
-    """Return the nearest rows of which a certificate speaks.
+def without_tiny(X: Rows, names: Sequence[str], gaps: Iterable[Gap]) -> Rows:
+    """Return rows in which values are 0 that the library takes for 0, and the engine does not.
 
-    Features that every document has are not missing. And of thresholds the library knows no
-    difference between 0 and :data:`rankwright.trees.forest.ZERO`: where an engine has a gap above
-    0, what is up to there is 0.
+    These are up to :data:`rankwright.trees.forest.ZERO`, where a gap begins at 0: a model of the
+    library cannot say what an engine does with them.
     """
-    X = X.copy()
-    for name in present:
-        if name in names:
-            x = X[:, names.index(name)]
-            x[np.isnan(x)] = 0
+    found = X
     for gap in gaps:
         if gap.above == 0:
-            x = X[:, names.index(gap.feature)]
+            found = X.copy() if found is X else found
+            x = found[:, names.index(gap.feature)]
             x[(x > 0) & (x <= x.dtype.type(ZERO))] = 0
-    return X
+    return found

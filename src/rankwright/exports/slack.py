@@ -72,7 +72,7 @@ def _is_better(above: Any, below: Any, c: Any, x: NDArray[Any]) -> bool:
     """Tell whether the threshold above is better: 0 counts first, then data, then nearness."""
 
     def lost(low: Any, high: Any) -> tuple[bool, int, float]:
-        inside = np.count_nonzero((low < x) & (x <= high))  # NaN never is
+        inside = int(np.count_nonzero((low < x) & (x <= high)))  # NaN never is
         return bool(low < 0 <= high), inside, float(high) - float(low)
 
     return lost(c, above) < lost(below, c)

@@ -50,7 +50,7 @@ def elastic(definition: str, names: Sequence[str]) -> Judge:
         _require(ensemble, _ENSEMBLE)
         if ensemble["aggregate_output"] != {"weighted_sum": {}}:
             raise DataError("aggregate_output must be a weighted sum without weights.")
-        trees = [_tree(one["tree"], names) for one in ensemble["trained_models"]]
+        trees = [_flat_tree(one["tree"], names) for one in ensemble["trained_models"]]
     low = float(_java_sum([np.array([min(tree.leaf)]) for tree in trees])[0])
     shift = -low if low < 0 else 0.0
 
@@ -85,12 +85,12 @@ def _java_sum(terms: list[NDArray[Any]]) -> NDArray[Any]:
     return np.asarray(total - lost)
 
 
-def _tree(node: Any, names: Sequence[str]) -> ReadTree:
+def _flat_tree(node: Any, names: Sequence[str]) -> ReadTree:
     _require(node, _TREE)
     if node["feature_names"] != list(names) or node["target_type"] != "regression":
         raise DataError("a tree must be a regression on the features of the model.")
     tree, structure = ReadTree(), node["tree_structure"]
-    places = [_add(tree, one, index) for index, one in enumerate(structure)]
+    places = [_added(tree, one, index) for index, one in enumerate(structure)]
     children: list[int] = []
     for one in structure:
         if "left_child" in one:
@@ -105,7 +105,7 @@ def _tree(node: Any, names: Sequence[str]) -> ReadTree:
     return tree
 
 
-def _add(tree: ReadTree, one: Any, index: int) -> int:
+def _added(tree: ReadTree, one: Any, index: int) -> int:
     if one["node_index"] != index:
         raise DataError("nodes must be in the order of node_index.")
     if "leaf_value" in one:

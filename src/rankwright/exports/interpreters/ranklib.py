@@ -45,7 +45,7 @@ def _ensemble(text: str) -> Block:
     # Lines are joined without what is around them, and nodes are found by their places.
     lines = [line.strip() for line in text.splitlines() if not line.startswith("#")]
     root = ElementTree.fromstring("".join(lines))
-    trees = [(_tree(node), float32_of(node.attrib["weight"])) for node in root.iter("tree")]
+    trees = [(_split_tree(node), float32_of(node.attrib["weight"])) for node in root.iter("tree")]
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
         score = np.zeros(columns.shape[1], dtype=np.float32)
@@ -61,7 +61,7 @@ def _ensemble(text: str) -> Block:
     return block
 
 
-def _tree(root: ElementTree.Element) -> ReadTree:
+def _split_tree(root: ElementTree.Element) -> ReadTree:
     tree = ReadTree()
     if root.text or len(root) != 1:
         raise DataError("a tree must have one split, and nothing before it.")

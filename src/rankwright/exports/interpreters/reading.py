@@ -39,10 +39,12 @@ def float32_of(text: str) -> Any:
     double = float(text)
     with np.errstate(over="ignore"):
         found = np.float32(double)
-    if float(found) == double or not np.isfinite(found):
-        return found
-    other = np.nextafter(found, np.float32(np.inf if double > found else -np.inf))
-    middle = (float(found) + float(other)) / 2
+        if float(found) == double:
+            return found
+        other = np.nextafter(found, np.float32(np.inf if double > float(found) else -np.inf))
+    # Beyond the largest number is infinity, as if it were 2^128.
+    ends = np.clip([float(found), float(other)], -(2.0**128), 2.0**128)
+    middle = float(ends.sum()) / 2
     if double != middle or Decimal(text) == Decimal(middle):
         return found
     return max(found, other) if Decimal(text) > Decimal(middle) else min(found, other)

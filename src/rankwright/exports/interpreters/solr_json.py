@@ -5,27 +5,30 @@ Of a float32 :math:`v`, which is the feature's default where it is missing, tree
 .. math:: \text{left} \iff v \le \mathrm{f32}(\mathrm{parse}(t) + 10^{-6}),
 
 a missing value to the side that ``missing`` names, if ``isNullSameAsZero`` is false and the default
-is NaN; otherwise the default is 0. The score begins at 0 and takes weight times leaf of each tree in
-turn. A linear model begins at 0, a network of one layer at its bias, and both take :math:`v_i w_i`
-in the order of their features. All is in float32, every product and every sum rounded.
+is NaN; otherwise the default is 0. The score begins at 0 and takes weight times leaf of each tree
+in turn. A linear model begins at 0, a network of one layer at its bias, and both take
+:math:`v_i w_i` in the order of their features. All is in float32, every product and every sum
+rounded.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.reading import float32_of, read_json, reading
 from rankwright.exports.interpreters.walking import ReadTree, in_blocks
 from rankwright.exports.targets.target import Judge, Verdicts
 
-_DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?\s*", re.ASCII)
+# What Float.parseFloat takes, but for numbers to the base 16.
+_DECIMAL = re.compile(
+    r"\s*[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)\s*", re.ASCII
+)
 _SPLIT = {"feature", "threshold", "missing", "left", "right"}
 
 Scores = Callable[[NDArray[Any]], NDArray[Any]]
@@ -33,12 +36,16 @@ Scores = Callable[[NDArray[Any]], NDArray[Any]]
 
 def solr_json(content: bytes, names: Sequence[str]) -> Judge:
     """Return the scores of a model, by Solr's rule."""
-    model = json.loads(content)
+    with reading("a model for Solr's model store"):
+        return _solr_scores(read_json(content.decode()), list(names))
+
+
+def _solr_scores(model: dict[str, Any], names: list[str]) -> Judge:
     kind = model["class"].rpartition(".")[2]
     readers = {
-        "MultipleAdditiveTreesModel": _trees,
-        "LinearModel": _linear,
-        "NeuralNetworkModel": _network,
+        "MultipleAdditiveTreesModel": _additive_trees,
+        "LinearModel": _dot_product,
+        "NeuralNetworkModel": _network_layer,
     }
     if kind not in readers:
         raise DataError(f"class must be one of {', '.join(readers)}, but is {kind!r:.100}.")
@@ -54,55 +61,23 @@ def solr_json(content: bytes, names: Sequence[str]) -> Judge:
     return judge
 
 
-def java_float(text: str) -> Any:
-    """Return what ``Float.parseFloat`` gives: the float32 nearest to a decimal number.
-
-    To go by the nearest double differs where that is half way between two float32.
-
-    >>> half_way = 1 + 2**-24
-    >>> float(java_float(f"{half_way:.30f}1")) == float(np.float32(half_way))
-    False
-    """
-    word = text.strip().lstrip("+-")
-    if word in ("NaN", "Infinity"):
-        return np.float32(text.replace("Infinity", "inf"))
-    if not _DECIMAL.fullmatch(text):
-        raise DataError(f"a number must be one that Java reads, but is {text!r:.100}.")
-    plain = text.strip().rstrip("fFdD")
-    double = float(plain)
-    with np.errstate(over="ignore"):
-        near = np.float32(double)
-        if double in (near, np.inf, -np.inf):
-            return near
-        other = np.nextafter(near, np.float32(np.inf if double > near else -np.inf))
-    if 2 * Fraction(double) != _fraction(near) + _fraction(other):
-        return near
-    exact = Fraction(plain)
-    if exact == Fraction(double):
-        return near  # the even one, of both
-    return max(near, other) if exact > Fraction(double) else min(near, other)
-
-
-def _fraction(value: Any) -> Fraction:
-    # What comes after the largest number is infinity, where 2^128 would be.
-    return Fraction(float(value)) if np.isfinite(value) else int(np.sign(value)) * Fraction(2**128)
-
-
 def _text(value: Any) -> Any:
     """Return the number of a text: Solr's setters take no JSON numbers."""
     if not isinstance(value, str):
         raise DataError(f"threshold, value and weight must be texts, but one is {value!r:.100}.")
-    return java_float(value)
+    if not _DECIMAL.fullmatch(value):
+        raise DataError(f"a number must be one that Java reads, but is {value!r:.100}.")
+    return float32_of(value.strip().rstrip("fFdD"))
 
 
-def _trees(params: dict[str, Any], features: list[str]) -> Scores:
+def _additive_trees(params: dict[str, Any], features: list[str]) -> Scores:
     if not params.keys() <= {"isNullSameAsZero", "trees"}:
         raise DataError("params must be isNullSameAsZero and trees.")
     null_is_zero = params.get("isNullSameAsZero", True)
     if not isinstance(null_is_zero, bool):
         raise DataError(f"isNullSameAsZero must be true or false, but is {null_is_zero!r:.100}.")
     trees = [
-        (_text(tree["weight"]), _read(tree["root"], features, null_is_zero))
+        (_text(tree["weight"]), _solr_tree(tree["root"], features, null_is_zero))
         for tree in params["trees"]
     ]
 
@@ -124,7 +99,7 @@ def _trees(params: dict[str, Any], features: list[str]) -> Scores:
     return block
 
 
-def _read(root: dict[str, Any], features: list[str], null_is_zero: bool) -> ReadTree:
+def _solr_tree(root: dict[str, Any], features: list[str], null_is_zero: bool) -> ReadTree:
     """Return a tree; nested as it is, it is read without functions that call themselves."""
     tree, places = ReadTree(), {name: j for j, name in enumerate(features)}
     rest: list[tuple[Any, list[int], int]] = [(root, [0], 0)]
@@ -161,13 +136,13 @@ def _in_order(weights: list[Any], begin: Any) -> Scores:
     return block
 
 
-def _linear(params: dict[str, Any], features: list[str]) -> Scores:
+def _dot_product(params: dict[str, Any], features: list[str]) -> Scores:
     if params.keys() != {"weights"} or not params["weights"].keys() >= set(features):
         raise DataError("params must be weights, one for each feature.")
     return _in_order([_number32(params["weights"][name]) for name in features], 0)
 
 
-def _network(params: dict[str, Any], features: list[str]) -> Scores:
+def _network_layer(params: dict[str, Any], features: list[str]) -> Scores:
     layers = params["layers"]
     if len(layers) != 1 or layers[0]["activation"] != "identity" or len(layers[0]["matrix"]) != 1:
         raise DataError("layers must be one, of one row, and of the activation identity.")
@@ -185,4 +160,4 @@ def _number32(number: Any) -> Any:
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise DataError(f"a weight must be a number, but is {number!r:.100}.")
     with np.errstate(over="ignore"):
-        return np.float32(number) if isinstance(number, float) else java_float(str(number))
+        return np.float32(number) if isinstance(number, float) else float32_of(str(number))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.reading import reading
 from rankwright.exports.rules import Labels
 from rankwright.exports.targets.target import Judge, Verdicts
 
@@ -25,6 +26,8 @@ _FUNCTION = re.compile(r"function (\w+)\(\) \{\s*expression: ([^\n]*)\s*\}")
 _FIRST = re.compile(r"first-phase \{\s*expression: (\w+)\s*\}")
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _CALL = re.compile(r"(if|isNan|max)\(")
+_ARGUMENTS = {"if": 3, "isNan": 1, "max": 2}
+_FUNCTIONS: dict[str, Any] = {"if": np.where, "isNan": np.isnan, "max": np.maximum}
 _OPERATORS: list[dict[str, Any]] = [
     {"<": np.less, ">=": np.greater_equal},
     {"+": np.add, "-": np.subtract},
@@ -34,7 +37,11 @@ _OPERATORS: list[dict[str, Any]] = [
 
 def vespa_profile(content: bytes, names: Sequence[str], labels: Labels | None) -> Judge:
     """Return the scores of a rank profile, and its labels if it gives any."""
-    text = content.decode()
+    with reading("a rank profile"):
+        return _profile_scores(content.decode(), names, labels)
+
+
+def _profile_scores(text: str, names: Sequence[str], labels: Labels | None) -> Judge:
     functions: dict[str, Value] = {}
     for name, expression in _FUNCTION.findall(text):
         functions[name] = _Parser(expression, names, functions).whole()
@@ -144,9 +151,9 @@ class _Parser:
         while self.take(","):
             arguments.append(self.binary(0))
         self.need(")")
-        if len(arguments) != {"if": 3, "isNan": 1, "max": 2}[name]:
+        if len(arguments) != _ARGUMENTS[name]:
             raise self.error()
-        apply = {"if": np.where, "isNan": np.isnan, "max": np.maximum}[name]
+        apply = _FUNCTIONS[name]
         return lambda columns: apply(*(argument(columns) for argument in arguments))
 
     def feature(self) -> Value:

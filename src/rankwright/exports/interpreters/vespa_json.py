@@ -19,14 +19,15 @@ a tree has more than 64 leaves. All three are computed, and must agree.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwright.data.groups import Ints
 from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.reading import read_json, reading
 from rankwright.exports.interpreters.walking import ReadTree, in_blocks
 from rankwright.exports.targets.target import Judge, Verdicts
 
@@ -37,36 +38,38 @@ _FIXED = 64  # leaves up to which a fast forest has two sums
 
 def vespa_json(content: bytes, names: Sequence[str]) -> Judge:
     """Return the scores of trees, by Vespa's rules."""
-    model = json.loads(content)
+    with reading("a model that Vespa imports"):
+        return _forest_scores(read_json(content.decode()), list(names))
+
+
+def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
     if not model.keys() >= set(_NEEDED):
         raise DataError(f"the model must have {', '.join(_NEEDED)}.")
     objective = model["objective"]
     if objective.startswith("binary") or objective in _TRANSFORMED:
         raise DataError(f"objective must not transform scores, but is {objective!r:.100}.")
     places = [names.index(name) for name in model["feature_names"]]
-    trees = [_read(tree["tree_structure"], places) for tree in model["tree_info"]]
+    trees = [_imported_tree(tree["tree_structure"], places) for tree in model["tree_info"]]
+    exact = [_is_float32([t for t, _ in tree.says]) for tree in trees]
+    largest = max(len(tree.leaf) for tree in trees)
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
-        compiled = _sum([_leaves(tree, columns, np.float64, np.float64) for tree in trees])
-        virtual = [_leaves(tree, columns, np.float64, np.float32) for tree in trees]
-        fast = [_leaves(tree, columns, np.float32, np.float32) for tree in trees]
-        others = {"VM forest": _sum(virtual[:1:-1] + virtual[:2]), "fast forest": _fast(fast)}
-        for name, found in others.items():
-            if (found != compiled).any():
-                row = int(np.flatnonzero(found != compiled)[0])
-                raise DataError(
-                    f"Vespa's {name} gives {found[row]} where compiled code gives {compiled[row]}:"
-                    " scores would change with the size of the model."
-                )
+        compiled = np.zeros(columns.shape[1])
+        virtual, fast = [], []
+        narrow = _is_float32(columns[~np.isnan(columns)])
+        for tree, same in zip(trees, exact, strict=True):
+            # Numbers that both types have are compared alike, and need no second walk.
+            place = _chosen_leaves(tree, columns, np.float64, np.float64)
+            compiled = compiled + np.array(tree.leaf)[place]
+            place = place if same else _chosen_leaves(tree, columns, np.float64, np.float32)
+            leaf = np.array(tree.leaf).astype(np.float32)
+            virtual.append(leaf[place])
+            if not narrow:
+                place = _chosen_leaves(tree, columns, np.float32, np.float32)
+            fast.append(virtual[-1] if narrow else leaf[place])
+        _require_same("VM forest", _sum(virtual[:1:-1] + virtual[:2]), compiled)
+        _require_same("fast forest", _fast_sum(fast, largest), compiled)
         return compiled
-
-    def _fast(leaves: list[NDArray[Any]]) -> NDArray[Any]:
-        if max((len(tree.leaf) for tree in trees), default=0) > _FIXED:
-            return _sum(leaves)
-        paired = len(leaves) // 4 * 4
-        even = leaves[0:paired:2] + leaves[paired:]
-        odd = leaves[1:paired:2]
-        return _sum(even) + _sum(odd) if odd else _sum(even)
 
     def judge(X: NDArray[Any]) -> Verdicts:
         return Verdicts(in_blocks(X, block))
@@ -75,26 +78,48 @@ def vespa_json(content: bytes, names: Sequence[str]) -> Judge:
 
 
 def _sum(leaves: list[NDArray[Any]]) -> NDArray[Any]:
-    total = np.zeros_like(leaves[0], dtype=np.float64)
+    total = np.zeros(len(leaves[0]))
     for leaf in leaves:
-        total = total + leaf.astype(np.float64)
+        total += leaf  # as doubles
     return total
 
 
-def _leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> NDArray[Any]:
+def _fast_sum(leaves: list[NDArray[Any]], largest: int) -> NDArray[Any]:
+    """Return the sum as a fast forest takes it, by the leaves of its largest tree."""
+    paired = len(leaves) // 4 * 4
+    if largest > _FIXED or paired == 0:
+        return _sum(leaves)
+    even, odd = leaves[:paired:2] + leaves[paired:], leaves[1:paired:2]
+    return np.asarray(_sum(even) + _sum(odd))
+
+
+def _require_same(what: str, theirs: NDArray[Any], compiled: NDArray[Any]) -> None:
+    rows = np.flatnonzero(theirs != compiled)
+    if len(rows):
+        raise DataError(
+            f"Vespa's {what} gives {theirs[rows[0]]} where compiled code gives "
+            f"{compiled[rows[0]]}: scores would change with the size of the model."
+        )
+
+
+def _is_float32(numbers: Any) -> bool:
+    with np.errstate(over="ignore"):
+        return bool((np.asarray(numbers).astype(np.float32) == numbers).all())
+
+
+def _chosen_leaves(tree: ReadTree, columns: NDArray[Any], x: Any, t: Any) -> Ints:
     """Return the leaf of each document, with features and thresholds in these types."""
 
     def goes_left(v: NDArray[Any], node: int) -> NDArray[np.bool_]:
         threshold, default_left = tree.says[node]
         with np.errstate(over="ignore"):
             v, border = v.astype(x), t(threshold)
-        return ~(v >= border) if default_left else v < border
+        return np.asarray(~(v >= border) if default_left else v < border)
 
-    leaf = np.array(tree.leaf).astype(t)
-    return np.asarray(leaf[tree.leaves_of(columns, goes_left)])
+    return tree.leaves_of(columns, goes_left)
 
 
-def _read(root: dict[str, Any], places: list[int]) -> ReadTree:
+def _imported_tree(root: dict[str, Any], places: list[int]) -> ReadTree:
     """Return a tree; nested as it is, it is read without functions that call themselves."""
     tree, holder = ReadTree(), [0]
     rest: list[tuple[Any, list[int], int]] = [(root, holder, 0)]

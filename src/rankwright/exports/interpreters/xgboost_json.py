@@ -30,7 +30,7 @@ def xgboost_json(definition: str, names: Sequence[str], missing: str) -> Judge:
     """Return the scores of a definition, by the plugins' rule."""
     places = {name: j for j, name in enumerate(names)}
     with reading("trees as the plugins take them"):
-        trees = [_read(root, places) for root in read_json(definition)]
+        trees = [_dumped_tree(root, places) for root in read_json(definition)]
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
         score = np.zeros(columns.shape[1], dtype=np.float32)
@@ -53,7 +53,7 @@ def xgboost_json(definition: str, names: Sequence[str], missing: str) -> Judge:
     return judge
 
 
-def _read(root: Any, places: dict[str, int]) -> ReadTree:
+def _dumped_tree(root: Any, places: dict[str, int]) -> ReadTree:
     tree = ReadTree()
     rest: list[tuple[Any, list[int], int]] = [(root, [0], 0)]
     while rest:

@@ -90,7 +90,8 @@ class Elastic(Target):
 
     def steps(self, path: str, options: Options) -> list[str]:
         """Return how it is uploaded and used; what gives the features is the user's."""
-        query = {"script_score": {"query": {"exists": {"field": "price"}}, "script": "..."}}
+        script = {"source": "return doc['price'].value;"}
+        query = {"script_score": {"query": {"exists": {"field": "price"}}, "script": script}}
         extractor = {"query_extractor": {"feature_name": "price", "query": query}}
         body = "{inference_config:{learning_to_rank:{feature_extractors:$e[0]}},definition:$m[0]}"
         files = f"--slurpfile e extractors.json --slurpfile m {shlex.quote(path)}"

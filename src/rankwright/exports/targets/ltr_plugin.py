@@ -18,7 +18,11 @@ from rankwright.exports.interpreters.reading import reading
 from rankwright.exports.interpreters.xgboost_json import xgboost_json
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules, Trees
-from rankwright.exports.targets.missing_values import filled_otherwise, sent_elsewhere
+from rankwright.exports.targets.missing_values import (
+    filled_otherwise,
+    missing_probe,
+    sent_elsewhere,
+)
 from rankwright.exports.targets.query_scores import curl, too_deep, too_long, unlike_scores
 from rankwright.exports.targets.ranklib import regression, several_scores
 from rankwright.exports.targets.target import (
@@ -142,14 +146,19 @@ class LtrPlugin(Target):
             "rescore": {"window_size": 100, "query": second},
         }
         place = f"_ltr/_featureset/{options.store}"
-        probe = "from rankwright.exports import missing_probe; print(missing_probe('FEATURE').body)"
+        probe = missing_probe()
+        script = (
+            "from rankwright.exports import missing_probe; print(missing_probe('FEATURE').body)"
+        )
         send = curl("POST", f"{place}/_createmodel", "@-")
+        means = ", ".join(f"{score:g} {policy}" for score, policy in probe.means.items())
         return [
             f"upload: {curl('POST', f'{place}/_createmodel', '@' + path)}",
             f"use: {curl('GET', 'INDEX/_search', json.dumps(search))}",
-            f'what your version does with missing values: python -c "{probe}" | {send}',
-            f"the set {options.store} must have the features of the certificate, of a linear model "
-            "in that order",
+            f'what your version does with missing values: python -c "{script}" | {send}; then the '
+            f"model missing-probe gives a document without FEATURE {means}",
+            f"the feature set {options.store} must hold the features of the certificate; for a "
+            "linear model in that order",
         ]
 
 

@@ -39,16 +39,16 @@ def unlike_scores(rules: Rules, data: Rows | None) -> list[str]:
 def _negative(names: tuple[str, ...], found: NDArray[np.bool_]) -> Iterator[str]:
     if found.any():
         yield (
-            f"{_of(names, found)} has values below 0: features are scores of queries, which must "
-            "not be negative, so add a constant to it in training and in the query"
+            f"values below 0 of {_of(names, found)}: features are scores of queries, which must "
+            "not be negative, so add a constant in training and in the query"
         )
 
 
 def _large(names: tuple[str, ...], found: NDArray[np.bool_]) -> Iterator[str]:
     if found.any():
         yield (
-            f"{_of(names, found)} has values above {UNITS:,}: features are float32, which does not "
-            "have all integers there, so divide it, or count from a later day"
+            f"values above {UNITS:,} of {_of(names, found)}: scores of queries are float32, which "
+            "does not have all integers there, so divide them, or count from a later day"
         )
 
 

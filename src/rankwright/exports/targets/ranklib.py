@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 
 from rankwright.exports.interpreters.ranklib import ranklib
@@ -63,8 +64,9 @@ class RankLib(Target):
 
     def steps(self, path: str, options: Options) -> list[str]:
         """Return how it is used."""
+        model = shlex.quote(path)
         return [
-            f"use: java -jar RankLib.jar -load {path} -rank test.txt -score scores.txt",
+            f"use: java -jar RankLib.jar -load {model} -rank test.txt -score scores.txt",
             "features are numbered in the order of the certificate, from 1",
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +19,17 @@ from rankwright.exports.interpreters.solr_json import solr_json
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Linear, Rules, Trees
 from rankwright.exports.slack import slackened
+from rankwright.exports.targets.query_scores import too_deep
+from rankwright.exports.targets.ranklib import several_scores
 from rankwright.exports.targets.target import (
     Engine,
     Judge,
+    Missing,
     Options,
     Rows,
     Target,
     Written,
     no_mixture,
-    too_deep,
 )
 from rankwright.trees.forest import ZERO
 
@@ -34,7 +37,7 @@ _MODEL = "org.apache.solr.ltr.model."
 _FEATURE = "org.apache.solr.ltr.feature.FieldValueFeature"
 _ZNODE = 1 << 20  # bytes in one node of ZooKeeper, by default
 _SHOWN = 20  # features that are written out in the steps
-_DEEPEST = 500  # splits; Solr's reader calls itself for each
+_LEVELS = 500  # of splits: Solr's reader calls itself for each
 
 
 class Solr(Target):
@@ -51,10 +54,19 @@ class Solr(Target):
         """Yield why a model cannot go there."""
         if rules.trees is not None and rules.linear is not None:
             yield no_mixture(self.name)
-        if rules.trees is not None:
-            yield from too_deep(self.name, rules.trees, _DEEPEST)
+        yield from too_deep(rules.trees, _LEVELS, "Solr reads them by recursion")
+        yield from several_scores(rules, self.name)
         if rules.linear is not None:
-            yield from _refuse_linear(rules.linear, rules, options)
+            yield from _too_large(rules.linear)
+            yield from _filled_by_store(rules.linear, rules.names, options.present)
+
+    def versions(self, rules: Rules, options: Options) -> str:
+        """Return the versions that treat missing values as the file says."""
+        return self.engine if self.missing(rules, options) == "by-node" else "Solr LTR >= 9.0"
+
+    def missing(self, rules: Rules, options: Options) -> Missing:
+        """Return what it does with a missing value, by what the file says."""
+        return "zero" if rules.trees is None or rules.trees.nan_is_zero.all() else "by-node"
 
     def reachable(self, rules: Rules, data: Rows | None) -> Rules:
         """Return the model with thresholds that are a float32 and 1e-6."""
@@ -70,14 +82,14 @@ class Solr(Target):
         """Return the body for the model store."""
         if rules.trees is None:
             assert rules.linear is not None
-            content = _linear_model(rules.linear, rules.names, options)
-            return Written(content, warnings=_large(content))
+            content = _weights_model(rules.linear, rules.names, options)
+            return Written(content, warnings=_beyond_znode(content))
         trees = rules.trees
         c, feature = trees.cuts["float32"], trees.forest.feature
         slack = slackened(c, feature, None)
-        content = _trees_model(trees, slack.text, rules.names, options)
+        content = _additive_model(trees, slack.text, rules.names, options)
         gaps = gaps_between(rules.names, feature, c, slack.threshold)
-        return Written(content, gaps, _large(content))
+        return Written(content, gaps, _beyond_znode(content))
 
     def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
         """Return what scores as the module's source says."""
@@ -89,77 +101,91 @@ class Solr(Target):
 
     def steps(self, path: str, options: Options) -> list[str]:
         """Return how it is uploaded and used."""
-        solr = "http://localhost:8983/solr/COLLECTION"
-        put = f"curl -X PUT -H 'Content-type: application/json' '{solr}/schema"
         rerank = quote(f"{{!ltr model={options.name} reRankDocs=100}}")
-        features = feature_store(Path(path).read_bytes())
-        more = len(features) - _SHOWN
-        shown = json.dumps(features[:_SHOWN])
+        model = quote(options.name)
         return [
-            "features, unless the store has them (how each is computed is yours to say"
-            + (f"; {more} more like these): " if more > 0 else "): ")
-            + f"{put}/feature-store' --data-binary '{shown}'",
-            f"upload: {put}/model-store' --data-binary '@{path}'",
-            f"use: curl '{solr}/query?q=*:*&rq={rerank}&fl=id,score'",
-            f"a model is not overwritten, delete it first: curl -X DELETE '{solr}/schema/"
-            f"model-store/{quote(options.name)}'",
+            f"features, unless the store {options.store} has them: "
+            + _curl("PUT", "schema/feature-store", _offered(path)),
+            f"upload: {_curl('PUT', 'schema/model-store', '@' + path)}",
+            f"use: {_curl('GET', f'query?q=*:*&fl=id,score&rq={rerank}')}",
+            f"before another of the name: {_curl('DELETE', f'schema/model-store/{model}')}",
         ]
 
 
+def _curl(method: str, place: str, body: str | None = None) -> str:
+    url = shlex.quote(f"http://localhost:8983/solr/COLLECTION/{place}")
+    header = "-H 'Content-Type: application/json'"
+    sent = "" if body is None else f" {header} --data-binary {shlex.quote(body)}"
+    return f"curl -X {method} {url}{sent}"
+
+
+def _offered(path: str) -> str:
+    """Return a feature store for a file, shortened; how features are computed is to be said."""
+    try:
+        features = feature_store(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return "@features.json"
+    shown = json.dumps(features[:_SHOWN])
+    more = len(features) - _SHOWN
+    return f"{shown[:-1]}, ... {more} more like these]" if more > 0 else shown
+
+
 def feature_store(content: bytes) -> list[dict[str, Any]]:
-    """Return a feature store that a model could use: each feature the value of a field.
+    """Return features that a model could use: each the value of a field of its name.
 
     Where missing values are not 0, the default must be NaN.
     """
     model = json.loads(content)
-    missing = model["params"].get("isNullSameAsZero") is False
-    default = {"defaultValue": "NaN"} if missing else {}
+    by_node = model["params"].get("isNullSameAsZero") is False
+    default = {"defaultValue": "NaN"} if by_node else {}
     return [
         {
             "store": model["store"],
-            "name": feature["name"],
+            "name": one["name"],
             "class": _FEATURE,
-            "params": {"field": feature["name"], **default},
+            "params": {"field": one["name"], **default},
         }
-        for feature in model["features"]
+        for one in model["features"]
     ]
 
 
-def _refuse_linear(linear: Linear, rules: Rules, options: Options) -> Iterator[Refusal]:
-    if len(linear.weights) > 1:
-        yield Refusal(
-            "labels",
-            f"{rules.kind} compares {len(linear.weights)} scores, and solr has one",
-            "export it to vespa, onnx, sql, c or java",
-        )
+def _too_large(linear: Linear) -> Iterator[Refusal]:
     with np.errstate(over="ignore"):
         numbers = np.append(linear.weights, linear.bias).astype(np.float32)
     if not np.isfinite(numbers).all():
         yield Refusal(
             "linear", "weights are larger than float32 holds", "scale the features, and train again"
         )
+
+
+def _filled_by_store(
+    linear: Linear, names: tuple[str, ...], present: frozenset[str]
+) -> Iterator[Refusal]:
+    """Yield the refusal of imputed values.
+
+    A default is said by the feature store, which other models share, and never by a model: so the
+    user must put it there, and say so. Then the feature always has a value.
+    """
     if linear.fill is None:
         return
     used = linear.weights.any(axis=0) & (linear.fill != 0)
-    filled = [
-        (name, float(np.float32(linear.fill[j])))
-        for j, name in enumerate(rules.names)
-        if used[j] and name not in options.present
-    ]
-    if filled:
-        # A feature's default is a matter of the store, which other models share, and of which this
-        # file can say nothing: the user must.
+    fills = {
+        name: float(np.float32(fill))
+        for name, fill, one in zip(names, linear.fill, used, strict=True)
+        if one and name not in present
+    }
+    if fills:
+        defaults = ", ".join(f"{name} {fill!r}" for name, fill in fills.items())
         yield Refusal(
             "imputation",
-            f"missing values of {listed([name for name, _ in filled])} are replaced by numbers "
-            "other than 0, which a model of solr cannot say",
-            "give the features these values of defaultValue in the feature store, "
-            f"{', '.join(f'{name}: {value!r}' for name, value in filled)}, and declare them "
-            "present",
+            f"the model has another value than 0 for a missing one, of {listed(list(fills))}, "
+            "which a model of solr cannot say",
+            f"give these features a defaultValue in the feature store ({defaults}), and then name "
+            "them as features that every document has (present)",
         )
 
 
-def _trees_model(
+def _additive_model(
     trees: Trees, thresholds: NDArray[Any], names: tuple[str, ...], options: Options
 ) -> bytes:
     """Return trees; a shift is a first tree of one leaf.
@@ -190,7 +216,7 @@ def _trees_model(
     )
 
 
-def _linear_model(linear: Linear, names: tuple[str, ...], options: Options) -> bytes:
+def _weights_model(linear: Linear, names: tuple[str, ...], options: Options) -> bytes:
     """Return weights; with a bias, as a network of one layer.
 
     Features of weight 0 are left out: adding 0 changes no score.
@@ -225,7 +251,7 @@ def _java(number: Any) -> str:
     return repr(float(number)).replace("inf", "Infinity")
 
 
-def _large(content: bytes) -> list[str]:
+def _beyond_znode(content: bytes) -> list[str]:
     if len(content) <= _ZNODE // 2:  # Solr indents what it stores
         return []
     return [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
-from rankwright.exports.rules import Leaves, Rules, Trees
+from rankwright.exports.rules import Leaves, Rules
 
 Rows: TypeAlias = NDArray[Any]
 """Features as the engine reads them, a row for each document; NaN is missing."""
@@ -210,15 +210,3 @@ def no_mixture(what: str) -> Refusal:
         f"{what} holds trees or a weighted sum, not both added",
         "train trees on what this model says (distill), or export to vespa, onnx, sql, c or java",
     )
-
-
-def too_deep(what: str, trees: Trees, deepest: int) -> Iterator[Refusal]:
-    """Yield the refusal of trees that a reader, which calls itself, might not come through."""
-    depth = int(trees.depths().max(initial=-1)) + 1
-    if depth > deepest:
-        yield Refusal(
-            "deep",
-            f"a tree is {depth:,} splits deep, and what reads {what}'s files may fail beyond "
-            f"{deepest:,}",
-            "train with max_depth, or export to c or java",
-        )

@@ -16,17 +16,18 @@ from rankwright.exports.interpreters.vespa_expression import vespa_profile
 from rankwright.exports.interpreters.vespa_json import vespa_json
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Labels, Linear, Rules, Trees
+from rankwright.exports.targets.query_scores import too_deep
 from rankwright.exports.targets.target import (
     Engine,
     Judge,
+    Missing,
     Options,
     Target,
     Written,
     no_mixture,
-    too_deep,
 )
 
-_DEEPEST = 500  # splits; Vespa's reader of JSON takes 1,000 levels, its parser calls itself
+_LEVELS = 500  # of splits: Vespa's parser calls itself for each
 _LANES = 8
 SCORE, LABEL = "model_score", "model_label"
 """What a rank profile calls what it computes."""
@@ -35,62 +36,11 @@ _NUMBER = r"-?[0-9]+(\.[0-9]+)?"
 _TEXT = r'"[^"\\\s]*"'
 _TOKEN = re.compile(rf"(?P<word>{_WORD})|(?P<value>{_NUMBER}|{_TEXT})|(?P<sign>[(),.])")
 # What is a function or a word of expressions, and no feature.
-_RESERVED = frozenset(
-    [
-        "if",
-        "in",
-        "f",
-        "map",
-        "reduce",
-        "join",
-        "concat",
-        "rename",
-        "tensor",
-        "range",
-        "diag",
-        "random",
-        "argmax",
-        "argmin",
-        "cell_cast",
-        "expand",
-        "avg",
-        "count",
-        "prod",
-        "sum",
-        "max",
-        "min",
-        "median",
-        "cos",
-        "sin",
-        "tan",
-        "cosh",
-        "sinh",
-        "tanh",
-        "acos",
-        "asin",
-        "atan",
-        "exp",
-        "log10",
-        "log",
-        "sqrt",
-        "ceil",
-        "fabs",
-        "abs",
-        "floor",
-        "isNan",
-        "relu",
-        "sigmoid",
-        "elu",
-        "erf",
-        "bit",
-        "atan2",
-        "ldexp",
-        "pow",
-        "fmod",
-        "hamming",
-        "true",
-        "false",
-    ]
+_RESERVED = re.compile(
+    "if|in|f|true|false|map|reduce|join|concat|rename|tensor|range|diag|random|argmax|argmin|"
+    "cell_cast|expand|avg|count|prod|sum|max|min|median|cos|sin|tan|cosh|sinh|tanh|acos|asin|atan|"
+    "exp|log10|log|sqrt|ceil|fabs|abs|floor|isNan|relu|sigmoid|elu|erf|bit|atan2|ldexp|pow|fmod|"
+    "hamming"
 )
 
 
@@ -109,13 +59,19 @@ class Vespa(Target):
         """Yield why a model cannot go there."""
         if rules.trees is not None and rules.linear is not None:
             yield no_mixture(self.name)
-        if rules.trees is not None:
-            yield from too_deep(self.name, rules.trees, _DEEPEST)
-        elif not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", options.name):
+        yield from too_deep(rules.trees, _LEVELS, "Vespa reads them by recursion")
+        if rules.trees is None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", options.name):
             yield Refusal(
                 "names",
                 f"a rank profile cannot be called {options.name!r}",
                 "give a name of letters, digits, _ and -",
+            )
+        taken = [name for name in rules.names if name.startswith((SCORE, LABEL))]
+        if rules.trees is None and taken:
+            yield Refusal(
+                "names",
+                f"{listed(taken)} are what the rank profile itself computes",
+                "give other names",
             )
         strange = [name for name in rules.names if not is_rank_feature(name)]
         if strange:
@@ -127,6 +83,10 @@ class Vespa(Target):
                 "rank profile",
             )
 
+    def missing(self, rules: Rules, options: Options) -> Missing:
+        """Return what it does with a missing value, which is NaN there."""
+        return "by-node"
+
     def write(self, rules: Rules, options: Options) -> Written:
         """Return a file for ``models``, or a rank profile."""
         warnings = []
@@ -134,7 +94,7 @@ class Vespa(Target):
         if functions:
             warnings.append(f"the rank profile must have functions called {listed(functions)}")
         if rules.trees is not None:
-            return Written(_trees_model(rules.trees, rules.names), warnings=warnings)
+            return Written(_imported_model(rules.trees, rules.names), warnings=warnings)
         assert rules.linear is not None
         return Written(_profile(rules.linear, rules.labels, rules.names, options), [], warnings)
 
@@ -152,7 +112,7 @@ class Vespa(Target):
         """Return how it is deployed and used."""
         file = PurePath(path)
         query = f"use: vespa query 'select * from SCHEMA where true' 'ranking={options.name}'"
-        if file.suffix == ".profile":
+        if _is_profile(path):
             return [
                 f"upload: cp {path} APPLICATION/schemas/SCHEMA/{options.name}.profile && "
                 "vespa deploy APPLICATION",
@@ -164,6 +124,15 @@ class Vespa(Target):
             f'expression: lightgbm("{file.name}") }} }}; then: vespa deploy APPLICATION',
             query,
         ]
+
+
+def _is_profile(path: str) -> bool:
+    """Tell whether a file is a rank profile; by its name, if it is not there."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) != b"{"
+    except OSError:
+        return path.endswith(".profile")
 
 
 def is_rank_feature(name: str) -> bool:
@@ -188,7 +157,7 @@ def is_rank_feature(name: str) -> bool:
 def _after_feature(tokens: Sequence[tuple[Any, str]], i: int) -> int:
     """Return where a feature that begins at ``i`` ends; -1 if none does."""
     tokens = [*tokens, ("end", "")]
-    if tokens[i][0] != "word" or tokens[i][1] in _RESERVED:
+    if tokens[i][0] != "word" or _RESERVED.fullmatch(tokens[i][1]):
         return -1
     i += 1
     if tokens[i][1] == "(":
@@ -207,7 +176,7 @@ def _after_feature(tokens: Sequence[tuple[Any, str]], i: int) -> int:
     return i
 
 
-def _trees_model(trees: Trees, names: tuple[str, ...]) -> bytes:
+def _imported_model(trees: Trees, names: tuple[str, ...]) -> bytes:
     """Return trees as Vespa imports LightGBM's dump.
 
     ``<=`` is read as ``<``, hence the next float32. A tree of one leaf would be a number among the
@@ -289,8 +258,8 @@ def weighted_sum(weights: Floats, bias: float, fill: Floats | None, names: tuple
         if weights[j] == 0:
             return ""
         x = names[j]
-        if fill is not None:
-            x = f"if(isNan({x}), {float(fill[j])!r}, {x})"
+        if fill is not None:  # rows of float32 are filled with float32
+            x = f"if(isNan({x}), {float(np.float32(fill[j]))!r}, {x})"
         return f"{float(weights[j])!r} * {x}"
 
     lane = [total([product(j) for j in range(i, blocks, _LANES)]) for i in range(_LANES)]
