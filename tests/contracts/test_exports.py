@@ -22,6 +22,7 @@ _NO_MISSING = ("linear", "linear with bias", "prank")
 OUTCOMES: dict[str, dict[str, str]] = {
     "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "sql": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "elasticsearch": {
         "trees": "exact",
         "one tree": "exact",

@@ -13,6 +13,7 @@ _WHERE = {
     "elasticsearch": ("elasticsearch", "Elasticsearch"),
     "c": ("c", "C"),
     "lightgbm": ("lightgbm", "LightGBM"),
+    "sql": ("sql", "SQL"),
 }
 TARGETS = tuple(_WHERE)
 
