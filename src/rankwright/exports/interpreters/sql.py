@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,9 +27,15 @@ from rankwright.exports.targets.target import Judge, Options, Verdicts
 Node: TypeAlias = tuple[str, Any]
 """What it is, and its parts."""
 Token: TypeAlias = tuple[str | None, str]
+Test: TypeAlias = tuple[str, str, float | str]
+"""A column, a sign, and the number or column that it is compared with."""
+Condition: TypeAlias = tuple[bool, list[Test]]
+"""Whether NOT all of these tests hold (or the column is NULL), or all."""
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
-_WORDS = "CREATE VIEW|SELECT \\*,|CAST\\(|CASE|WHEN|BETWEEN|AND|THEN|ELSE|END|FROM"
+_WORDS = (
+    "CREATE VIEW|SELECT \\*,|CAST\\(|CASE|WHEN|BETWEEN|AND|THEN|ELSE|END|FROM|NOT \\(|OR|IS NULL"
+)
 _TYPES = "DOUBLE|REAL|double precision|Nullable\\(Float64\\)"
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
@@ -174,18 +181,21 @@ def _expression(tokens: Iterator[Token]) -> Node:
             mark("CAST(")
             stack.append(("cast", [inner]))
         elif text == ")":
-            second, sign, first = node(), mark("+", "*"), node()
-            mark("(")
-            stack.append((sign, [first, second]))
+            found = node()
+            parts, sign = [found], mark("+", "*", "(")
+            while sign != "(":
+                parts.append(node())
+                last, sign = sign, mark(sign, "(")
+            stack.append((last, parts[::-1]))
         elif text == "WHEN":
-            stack.append(("if", _tests(tokens)))
+            stack.append(("if", _condition(tokens)))
         elif text == "END":
             last = node()
             mark("ELSE")
             cases = []
             while stack[-1] != "CASE":
-                branch, (_, tests) = node(), node()
-                cases.append((tests, branch))
+                branch, (_, condition) = node(), node()
+                cases.append((condition, branch))
             stack[-1] = ("case", (cases[::-1], last))
         elif text == "AS":
             break
@@ -196,24 +206,39 @@ def _expression(tokens: Iterator[Token]) -> Node:
     return node()
 
 
-def _tests(tokens: Iterator[Token]) -> list[tuple[str, str, Node]]:
-    """Return what must hold, up to ``THEN``: a column, a sign, and what it is compared with."""
-    found = []
+def _condition(tokens: Iterator[Token]) -> Condition:
+    """Return what must hold, up to ``THEN``."""
+    token = next(tokens)
+    is_not = token == ("word", "NOT (")
+    tests, end = _tests(tokens, next(tokens) if is_not else token)
+    if is_not:
+        if end != ("word", ")") or next(tokens) != ("word", "OR"):
+            raise _other()
+        if _require(next(tokens), "name") != tests[0][0]:
+            raise _other()
+        _require(next(tokens), "word", "IS NULL")
+        end = next(tokens)
+    _require(end, "word", "THEN")
+    return is_not, tests
+
+
+def _tests(tokens: Iterator[Token], token: Token) -> tuple[list[Test], Token]:
+    """Return comparisons that are joined by ``AND``, and what stands behind them."""
+    found: list[Test] = []
     while True:
-        name, (_, sign) = _require(next(tokens), "name"), next(tokens)
+        name, (_, sign) = _require(token, "name"), next(tokens)
         if sign == "BETWEEN":
-            least = float(_require(next(tokens), "number"))
+            found.append((name, ">=", float(_require(next(tokens), "number"))))
             _require(next(tokens), "word", "AND")
-            found.append((name, ">=", ("number", least)))
             sign = "<="
         kind, text = next(tokens)
         if sign not in _SIGNS or kind not in ("number", "name"):
             raise _other()
-        found.append((name, sign, ("number", float(text)) if kind == "number" else ("name", text)))
-        kind, text = next(tokens)
-        if (kind, text) == ("word", "THEN"):
-            return found
-        _require((kind, text), "word", "AND")
+        found.append((name, sign, float(text) if kind == "number" else text))
+        token = next(tokens)
+        if token != ("word", "AND"):
+            return found, token
+        token = next(tokens)
 
 
 def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArray[Any]:
@@ -231,8 +256,9 @@ def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArra
         elif not ready:
             waiting += [((what, parts), True), *((part, False) for part in reversed(parts))]
         elif what != "cast":
-            second, first = values.pop(), values.pop()
-            values.append(first + second if what == "+" else first * second)
+            terms = values[-len(parts) :]
+            del values[-len(parts) :]
+            values.append(reduce(np.add if what == "+" else np.multiply, terms))  # from the left
     return values[0]
 
 
@@ -245,11 +271,8 @@ def _chosen(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
         if what in ("number", "text"):
             found[rows] = parts
         elif what == "case":
-            for tests, branch in parts[0]:
-                holds = np.ones(len(rows), dtype=bool)
-                for name, sign, (of, other) in tests:
-                    limit = other if of == "number" else known[other][rows]
-                    holds &= _SIGNS[sign](known[name][rows], limit)
+            for condition, branch in parts[0]:
+                holds = _holds(condition, known, rows)
                 waiting.append((branch, rows[holds]))
                 rows = rows[~holds]
             waiting.append((parts[1], rows))
@@ -257,6 +280,17 @@ def _chosen(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
             here = _Of(known, rows)
             found[rows] = _value((what, parts), here, len(rows))
     return found
+
+
+def _holds(condition: Condition, known: Columns, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell of which rows a condition holds; NULL, here NaN, compares with nothing."""
+    is_not, tests = condition
+    holds = np.ones(len(rows), dtype=bool)
+    for name, sign, limit in tests:
+        holds &= _SIGNS[sign](
+            known[name][rows], known[limit][rows] if isinstance(limit, str) else limit
+        )
+    return ~holds if is_not else holds  # NOT of NULL is NULL, but there it is "OR x IS NULL"
 
 
 class _Of(dict[str, NDArray[Any]]):

@@ -17,8 +17,7 @@ from rankwright.exports.targets.databases import DATABASES, Query
 from rankwright.exports.targets.target import Engine, Judge, Options, Target, Written
 
 _BLOCK = 150_000  # characters of trees in one view: ClickHouse takes statements of 256 KiB
-_DEEPEST = 400  # SQLite, DuckDB and ClickHouse take expressions of depth 1000
-_WIDEST = 4000  # weights other than 0: each lane of eight is a chain of sums
+_DEEPEST = 900  # terms of a lane: SQLite, DuckDB and ClickHouse take expressions of depth 1000
 _LARGEST = repr(float(np.finfo(np.float64).max))
 _LANES = 8
 
@@ -127,7 +126,7 @@ class SQL(Target):
         views = form.of_trees(rules.trees) if rules.trees is not None else form.of_weights()
         text = "\n".join(f"{view};\n" for view in views)
         warnings = []
-        if len(views) > 1:
+        if rules.trees is not None and len(views) > 1:
             warnings.append(
                 f"the trees are in {len(views) - 1} views, {len(text):,} characters: a query by "
                 "the last one has all of them in it"
@@ -160,6 +159,21 @@ class SQL(Target):
         return [f"create: {make}", f"use: SELECT * FROM {view} ORDER BY {score} DESC"]
 
 
+@dataclass
+class _Cases:
+    """A tree, or a part of it: WHEN ... THEN ..., the first one last, and ELSE."""
+
+    n_leaves: int
+    cases: list[str]
+    last: str
+
+    def text(self) -> str:
+        """Return it as an expression."""
+        if not self.cases:
+            return self.last
+        return f"CASE {' '.join(reversed(self.cases))} ELSE {self.last} END"
+
+
 class _Form:
     """How a model is said in a dialect."""
 
@@ -188,22 +202,37 @@ class _Form:
         return [*views, self.view(name, [(_balanced([*map(quoted, parts)]), "score")], table)]
 
     def tree(self, trees: Trees, k: int) -> str:
-        """Return a tree; what is missing, NULL or NaN, goes the way of ELSE."""
-        cut, feature, number = trees.cuts["float64"], trees.forest.feature, self.dialect.number
+        """Return a tree.
 
-        def node(i: int, left: str, right: str) -> str:
-            x = self.columns[feature[i]]
-            if trees.nan_left[i]:
-                if cut[i] == np.inf:
-                    return left
-                is_number = f" AND {x} <= {_LARGEST}" if self.dialect.nan_is_largest else ""
-                above = f"{x} > {number(float(cut[i]))}{is_number}"
-                return f"CASE WHEN {above} THEN {right} ELSE {left} END"
-            most = _LARGEST if cut[i] == np.inf else number(float(cut[i]))
-            return f"CASE WHEN {x} <= {most} THEN {left} ELSE {right} END"
+        The larger side of a split follows in the same CASE, so that these are nested no deeper than
+        the logarithm of the leaves, however deep the tree is: SQLite parses twenty levels.
+        """
+        double = self.dialect.number
 
-        tree = trees.folded(k, lambda i: number(float(trees.leaf[i])), node)
-        return f"CAST({tree} AS {self.dialect.double})"  # to PostgreSQL the leaves are decimals
+        def leaf(i: int) -> _Cases:
+            return _Cases(1, [], double(float(trees.leaf[i])))
+
+        def node(i: int, left: _Cases, right: _Cases) -> _Cases:
+            if trees.nan_left[i] and trees.cuts["float64"][i] == np.inf:
+                return left
+            goes_left = left.n_leaves < right.n_leaves
+            small, large = (left, right) if goes_left else (right, left)
+            large.cases.append(f"WHEN {self.test(trees, i, goes_left)} THEN {small.text()}")
+            return _Cases(small.n_leaves + large.n_leaves, large.cases, large.last)
+
+        text = trees.folded(k, leaf, node).text()
+        return f"CAST({text} AS {self.dialect.double})"  # to PostgreSQL the leaves are decimals
+
+    def test(self, trees: Trees, i: int, goes_left: bool) -> str:
+        """Return what holds of the values that go to a side; what is missing is NULL or NaN."""
+        x, cut = self.columns[trees.forest.feature[i]], float(trees.cuts["float64"][i])
+        most = _LARGEST if cut == np.inf else self.dialect.number(cut)
+        missing_left = bool(trees.nan_left[i])
+        test = f"{x} <= {most}"
+        if missing_left:  # then the others, that go right, are those that are told
+            test = f"{x} > {most}"
+            test += f" AND {x} <= {_LARGEST}" if self.dialect.nan_is_largest else ""
+        return test if goes_left != missing_left else f"NOT ({test}) OR {x} IS NULL"
 
     def of_weights(self) -> list[str]:
         """Return the views of weighted sums, and of the labels that they decide."""
@@ -225,7 +254,7 @@ class _Form:
     def weighted(self, linear: Linear, k: int) -> str:
         """Return a sum in the order of the library; what is 0 for all rows is left out."""
         lanes: list[list[str]] = [[] for _ in range(_LANES + 1)]
-        whole = linear.weights.shape[1] // _LANES * _LANES
+        whole = linear.weights.shape[1] // _LANES * _LANES  # the others are summed in turn
         for j in np.flatnonzero(linear.weights[k]):
             fill = None if linear.fill is None else float(linear.fill[j])
             x, w = self.value(j, fill), self.dialect.number(float(linear.weights[k, j]))
@@ -316,30 +345,19 @@ def _refused_sizes(rules: Rules, dialect: str) -> Iterator[Refusal]:
             f"{rules.n_features:,}",
             "export it to c or java",
         )
-    if rules.trees is not None and len(rules.trees.nan_left):
-        deepest = int(rules.trees.depths().max()) + 1
+    if rules.linear is not None:
+        deepest = -(-int(np.count_nonzero(rules.linear.weights, axis=1).max()) // _LANES)
         if deepest > _DEEPEST:
             yield Refusal(
                 "deep",
-                f"a tree is {deepest:,} splits deep, and expressions may be {_DEEPEST}",
-                "train with max_depth, or export it to c, java or lightgbm",
-            )
-    if rules.linear is not None:
-        most = int(np.count_nonzero(rules.linear.weights, axis=1).max())
-        if most > _WIDEST:
-            yield Refusal(
-                "deep",
-                f"there are {most:,} weights, and sums may have {_WIDEST:,}",
+                f"sums of {deepest:,} terms are deeper than expressions may be: {_DEEPEST}",
                 "export it to c, java or onnx",
             )
 
 
 def _chain(terms: list[str]) -> str:
     """Return a sum from the left to the right; nothing for nothing."""
-    found = terms[0] if terms else ""
-    for term in terms[1:]:
-        found = f"({found} + {term})"
-    return found
+    return f"({' + '.join(terms)})" if len(terms) > 1 else "".join(terms)
 
 
 def _balanced(terms: list[str]) -> str:
