@@ -21,7 +21,9 @@ _LINEAR = ("linear", "linear with bias", "linear with imputation", "prank")
 _NO_MISSING = ("linear", "linear with bias", "prank")
 OUTCOMES: dict[str, dict[str, str]] = {
     "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "java": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "xgboost": _TREES | dict.fromkeys(_LINEAR, "linear"),
     "sql": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "elasticsearch": {
         "trees": "exact",

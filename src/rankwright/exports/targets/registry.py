@@ -12,8 +12,10 @@ from rankwright.suggestions import meant
 _WHERE = {
     "elasticsearch": ("elasticsearch", "Elasticsearch"),
     "c": ("c", "C"),
+    "java": ("java", "Java"),
     "lightgbm": ("lightgbm", "LightGBM"),
     "sql": ("sql", "SQL"),
+    "xgboost": ("xgboost", "XGBoost"),
 }
 TARGETS = tuple(_WHERE)
 
