@@ -23,6 +23,7 @@ OUTCOMES: dict[str, dict[str, str]] = {
     "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "java": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "onnx": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "xgboost": _TREES | dict.fromkeys(_LINEAR, "linear"),
     "sql": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "elasticsearch": {

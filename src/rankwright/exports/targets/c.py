@@ -57,7 +57,8 @@ _HEAD = """\
 
 """
 
-# A feature as a double, whichever array it is in.
+# A feature as a double, whichever array it is in. As in the library, what stands for a missing
+# value among floats is a float.
 _AT = """
 static inline double NAME_at(const double *x, const float *f, int j) {
     const double v = x ? x[j] : (double)f[j];
@@ -150,7 +151,7 @@ int main(void) {
         int same = 1;
         for (int j = 0; j < NAME_n_features; ++j) {
             f[j] = (float)x[j];
-            same = same && (f[j] == x[j] || x[j] != x[j]);
+            same = same && (f[j] == x[j] || (x[j] != x[j] && !HAS_FILL));
         }
         for (int k = 0; k < N_SCORES; ++k) {
             const double s = NAME_score(x, K);
@@ -228,7 +229,9 @@ def _header(rules: Rules, name: str, tables: Tables) -> str:
     if labels is not None:
         counts.append(f"NAME_n_classes = {len(labels.classes)}")
     head = [_HEAD.replace("KIND", rules.kind), f"enum {{ {', '.join(counts)} }};\n"]
-    filled = "v != v ? NAME_fill[j] : v" if "fill" in tables else "v"
+    filled = (
+        "v == v ? v : x ? NAME_fill[j] : (double)(float)NAME_fill[j]" if "fill" in tables else "v"
+    )
     code = [_AT.replace("FILLED", filled), _TREES if "root" in tables else _SUMS]
     code.append(_ONE if n_scores == 1 else _SEVERAL)
     texts = [_texts(f"{name}_names", rules.names)]

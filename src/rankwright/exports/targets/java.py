@@ -147,7 +147,7 @@ _TAIL = """
     private static double[] doubles(float[] x) {
         double[] y = new double[x.length];
         for (int j = 0; j < x.length; ++j) {
-            y[j] = x[j];
+            y[j] = AS_DOUBLE;
         }
         return y;
     }
@@ -191,7 +191,7 @@ final class Main {
             for (int j = 0; j < n; ++j) {
                 x[j] = in.getDouble();
                 f[j] = (float) x[j];
-                same = same && (f[j] == x[j] || x[j] != x[j]);
+                same = same && (f[j] == x[j] || (x[j] != x[j] && HAS_FILL == 0));
             }
             for (int k = 0; k < N_SCORES; ++k) {
                 double s = NAME.score(x, K);
@@ -267,7 +267,9 @@ def _class(rules: Rules, name: str, tables: Tables) -> str:
     parts.append(_ONE if len(tables.get("bias", [0])) == 1 else _SEVERAL)
     if labels is not None:
         parts += [_REACHED if "threshold" in tables else _LARGEST, _LABELS]
-    return "".join([head, *parts, _TAIL])
+    # As in the library, what stands for a missing value among floats is a float.
+    of_float = "x[j] != x[j] ? (float) FILL[j] : x[j]" if "fill" in tables else "x[j]"
+    return "".join([head, *parts, _TAIL.replace("AS_DOUBLE", of_float)])
 
 
 def _texts(name: str, texts: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ def scoring_program(template: str, name: str, tables: Tables, rules: Rules) -> b
     n_scores = len(tables.get("bias", [0]))
     text = re.sub(r"LABEL\{(.*?)\}", "0" if rules.labels is None else r"\1", template)
     text = text.replace(", K)", ", k)" if n_scores > 1 else ")")
+    text = text.replace("HAS_FILL", str(int("fill" in tables)))
     text = text.replace("N_SCORES", str(n_scores)).replace("N_FEATURES", str(rules.n_features))
     return text.replace("NAME", name).encode()
 

@@ -14,6 +14,7 @@ _WHERE = {
     "c": ("c", "C"),
     "java": ("java", "Java"),
     "lightgbm": ("lightgbm", "LightGBM"),
+    "onnx": ("onnx", "ONNX"),
     "sql": ("sql", "SQL"),
     "xgboost": ("xgboost", "XGBoost"),
 }
