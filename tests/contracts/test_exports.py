@@ -23,6 +23,7 @@ _LOST = dict.fromkeys(("trees", "one tree", "infinite threshold"), "missing")
 _NO_MISSING = ("linear", "linear with bias", "prank")
 OUTCOMES: dict[str, dict[str, str]] = {
     "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "java": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
     "elasticsearch": _TREES | _BOUNDED,
     "opensearch": _TREES | _BOUNDED,
@@ -30,6 +31,9 @@ OUTCOMES: dict[str, dict[str, str]] = {
     "ranklib": _TREES | _BOUNDED | _LOST,
     "solr": _TREES | _BOUNDED | {"trees": "exact outside gaps"},
     "vespa": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "onnx": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "xgboost": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "sql": _TREES | dict.fromkeys(_LINEAR, "exact"),
 }
 
 

@@ -406,7 +406,7 @@ def test_steps_offer_a_feature_store(tmp_path: Path) -> None:
     assert feature["params"] == {"field": "it's", "defaultValue": "NaN"}
     assert feature["store"] == "features"
     assert shlex.split(upload)[-1] == f"@{tmp_path / 'm.json'}"
-    assert "rq=%7B%21ltr%20model%3Dm%201%20reRankDocs%3D100%7D" in use
+    assert "rq=%7B%21ltr%20model%3D%27m%201%27%20reRankDocs%3D100%7D" in use
     assert again.endswith("model-store/m%201")
     exported(ranker(stump(0.5)), tmp_path)
     features = Solr().steps(str(tmp_path / "m.json"), Options())[0]

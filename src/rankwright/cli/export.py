@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from rankwright.cli.columns import TABLE
 from rankwright.cli.terminal import Json, doing, print_table, read_like_model
 
 if TYPE_CHECKING:
+    from rankwright.comparison.result import Comparison
     from rankwright.data.columns import Columns
 
 ModelFile = Annotated[str | None, typer.Argument(help="The model file (*.rw).")]
@@ -157,3 +159,40 @@ def print_targets(as_json: bool) -> None:
         return
     rows = [[one.name, one.engine, one.holds, one.number] for one in found]
     print_table(["target", "engine", "holds", "features as"], rows)
+
+
+# ---- after a comparison ----
+
+
+def refit_of(refit: str | None, target: str | None, folder: str) -> str | None:
+    """Return where the best model is written, which is needed to export it; check the target."""
+    if target is None:
+        return refit
+    from rankwright.exports.targets.registry import target_named
+
+    target_named(target)
+    return str(Path(folder) / "model.rw") if refit is None else refit
+
+
+def export_winner(result: Comparison, model: str, target: str, folder: str) -> None:
+    """Export a model into the folder of a comparison; the run card tells of it, or why not."""
+    from rankwright.exceptions import DataError
+    from rankwright.exports.exporting import Paths
+    from rankwright.exports.exporting import export as run
+    from rankwright.exports.targets.registry import target_named
+    from rankwright.persistence import load
+
+    out = Path(folder) / f"winner{target_named(target).suffix}"
+    told: dict[str, Any] = {"target": target}
+    try:
+        with doing(f"Exporting {result.best} to {target}"):
+            sample = result.folds[0].test
+            certificate = run(load(model), target, out, data=sample, overwrite=True)
+    except DataError as error:  # what was compared stays
+        told["failed"] = str(error)
+        typer.echo(f"rankwright: {result.best} was not exported: {error}", err=True)
+    else:
+        told["certificate"] = Paths.beside(out).certificate.name
+        told["text"] = certificate.text(out, "the test queries")
+        typer.echo(f"{out}: {told['text']}", err=True)
+    result.card["export"] = told

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 
@@ -13,15 +12,25 @@ from rankwright.exceptions import DataError
 from rankwright.exports.interpreters.tables import by_tables
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules
-from rankwright.exports.targets.programs import built, first_line, verdicts_of
-from rankwright.exports.targets.tables import Tables, refuse_identifier, tables_of
+from rankwright.exports.targets.programs import (
+    built,
+    engine_of,
+    first_line,
+    scoring_program,
+    verdicts_of,
+)
+from rankwright.exports.targets.tables import (
+    Tables,
+    is_double,
+    read_tables,
+    refuse_identifier,
+    tables_of,
+)
 from rankwright.exports.targets.target import (
     Engine,
     Judge,
     Options,
-    Rows,
     Target,
-    Verdicts,
     Written,
 )
 
@@ -48,7 +57,8 @@ _HEAD = """\
 
 """
 
-# A feature as a double, whichever array it is in.
+# A feature as a double, whichever array it is in. As in the library, what stands for a missing
+# value among floats is a float.
 _AT = """
 static inline double NAME_at(const double *x, const float *f, int j) {
     const double v = x ? x[j] : (double)f[j];
@@ -141,15 +151,15 @@ int main(void) {
         int same = 1;
         for (int j = 0; j < NAME_n_features; ++j) {
             f[j] = (float)x[j];
-            same = same && (f[j] == x[j] || x[j] != x[j]);
+            same = same && (f[j] == x[j] || (x[j] != x[j] && !HAS_FILL));
         }
         for (int k = 0; k < N_SCORES; ++k) {
             const double s = NAME_score(x, K);
             if (same && s != NAME_score_float(f, K)) return 1;
             fwrite(&s, sizeof s, 1, stdout);
         }
-        const double label = LABEL;
-        if (same && label != LABEL_OF_FLOATS) return 1;
+        const double label = LABEL{NAME_label(x)};
+        if (same && label != LABEL{NAME_label_float(f)}) return 1;
         fwrite(&label, sizeof label, 1, stdout);
     }
     return 0;
@@ -186,16 +196,11 @@ class C(Target):
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the C compiler of this machine; it gets our own code alone, around the tables."""
         version = _compiler()
-        if version is None:
-            return
-        n_scores = len(_read(content, rules, options.name).get("bias", [0]))
-        main = _main(options.name, n_scores, rules.labels is not None)
-        program = built({"model.h": content, "main.c": main.encode()}, _BUILD)
-
-        def judge(X: Rows) -> Verdicts:
-            return verdicts_of(program, ["./score"], X, n_scores, rules.labels is not None)
-
-        yield Engine(version, judge)
+        if version is not None:
+            tables = _read(content, rules, options.name)
+            main = scoring_program(_MAIN, options.name, tables, rules)
+            files = {"model.h": content, "main.c": main}
+            yield engine_of(version, files, _BUILD, ["./score"], tables, rules)
 
     def steps(self, path: str, options: Options) -> list[str]:
         """Return how it is used."""
@@ -215,22 +220,6 @@ def _compiler() -> str | None:
     return version
 
 
-def _main(name: str, n_scores: int, has_labels: bool) -> str:
-    """Return a program that scores rows."""
-    labels = f"{name}_label(x)", f"{name}_label_float(f)"
-    own = {
-        "NAME": name,
-        "N_SCORES": str(n_scores),
-        ", K": ", k" if n_scores > 1 else "",
-        "LABEL_OF_FLOATS": labels[1] if has_labels else "0",
-        "LABEL": labels[0] if has_labels else "0",
-    }
-    text = _MAIN
-    for key, value in own.items():
-        text = text.replace(key, value)
-    return text
-
-
 def _header(rules: Rules, name: str, tables: Tables) -> str:
     """Return the header of a model with these tables."""
     labels, n_scores = rules.labels, len(tables.get("bias", [0]))
@@ -240,7 +229,9 @@ def _header(rules: Rules, name: str, tables: Tables) -> str:
     if labels is not None:
         counts.append(f"NAME_n_classes = {len(labels.classes)}")
     head = [_HEAD.replace("KIND", rules.kind), f"enum {{ {', '.join(counts)} }};\n"]
-    filled = "v != v ? NAME_fill[j] : v" if "fill" in tables else "v"
+    filled = (
+        "v == v ? v : x ? NAME_fill[j] : (double)(float)NAME_fill[j]" if "fill" in tables else "v"
+    )
     code = [_AT.replace("FILLED", filled), _TREES if "root" in tables else _SUMS]
     code.append(_ONE if n_scores == 1 else _SEVERAL)
     texts = [_texts(f"{name}_names", rules.names)]
@@ -265,23 +256,17 @@ def _quoted(text: str) -> str:
 
 
 def _table(name: str, values: list[int] | list[float]) -> str:
-    kind = "double" if any(isinstance(value, float) for value in values) else "int"
-    numbers = ", ".join("INFINITY" if one == np.inf else repr(one) for one in values or [0])
+    kind = "double" if is_double(values) else "int"
+    numbers = ", ".join("INFINITY" if one == np.inf else repr(one) for one in values)
     lines = "\n".join(wrap(numbers, _WIDTH, initial_indent="    ", subsequent_indent="    "))
     return f"static const {kind} {name}[] = {{\n{lines}}};\n"
 
 
-def _read(content: bytes, rules: Rules, name: str) -> dict[str, list[Any]]:
+def _read(content: bytes, rules: Rules, name: str) -> Tables:
     """Return the tables of a header; a DataError if anything around them is not our own."""
     text = content.decode(errors="replace")
-    tables: dict[str, list[Any]] = {}
-    try:
-        for kind, key, numbers in _TABLE.findall(text):
-            parse = float if kind == "double" else int
-            own = numbers.replace("INFINITY", "inf").split(",")
-            tables[key.removeprefix(f"{name}_")] = [parse(number) for number in own]
-    except ValueError:
-        tables = {}
-    if _header(rules, name, tables) != text:
-        raise DataError("the header's code is not the code that was exported.")
-    return tables
+    found = [
+        (kind, key.removeprefix(f"{name}_"), numbers.replace("INFINITY", "inf").replace(",", " "))
+        for kind, key, numbers in _TABLE.findall(text)
+    ]
+    return read_tables(found, text, lambda tables: _header(rules, name, tables))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from rankwright.exceptions import DataError
-from rankwright.exports.targets.target import Rows, Verdicts
+from rankwright.exports.rules import Rules
+from rankwright.exports.targets.tables import Tables
+from rankwright.exports.targets.target import Engine, Rows, Verdicts
 
 
 def first_line(command: Sequence[str]) -> str | None:
@@ -29,6 +32,35 @@ def built(files: Mapping[str, bytes], command: Sequence[str]) -> dict[str, bytes
         _run(folder, command, b"")
         made = [path for path in Path(folder).iterdir() if path.name not in files]
         return {path.name: path.read_bytes() for path in made}
+
+
+def scoring_program(template: str, name: str, tables: Tables, rules: Rules) -> bytes:
+    """Return a program that scores rows with exported code.
+
+    ``LABEL{...}`` of the template is 0 if there are no labels, and ``, K`` which of the scores is
+    asked for, if there are several.
+    """
+    n_scores = len(tables.get("bias", [0]))
+    text = re.sub(r"LABEL\{(.*?)\}", "0" if rules.labels is None else r"\1", template)
+    text = text.replace(", K)", ", k)" if n_scores > 1 else ")")
+    text = text.replace("HAS_FILL", str(int("fill" in tables)))
+    text = text.replace("N_SCORES", str(n_scores)).replace("N_FEATURES", str(rules.n_features))
+    return text.replace("NAME", name).encode()
+
+
+def engine_of(
+    version: str,
+    files: Mapping[str, bytes],
+    build: Sequence[str],
+    run: Sequence[str],
+    tables: Tables,
+    rules: Rules,
+) -> Engine:
+    """Return the engine that is made of files and run on rows."""
+    program, n_scores = built(files, build), len(tables.get("bias", [0]))
+    return Engine(
+        version, lambda X: verdicts_of(program, run, X, n_scores, rules.labels is not None)
+    )
 
 
 def verdicts_of(

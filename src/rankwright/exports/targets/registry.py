@@ -15,9 +15,13 @@ _WHERE = {
     "elastic": ("elastic", "Elastic"),
     "ranklib": ("ranklib", "RankLib"),
     "c": ("c", "C"),
+    "java": ("java", "Java"),
     "lightgbm": ("lightgbm", "LightGBM"),
     "solr": ("solr", "Solr"),
     "vespa": ("vespa", "Vespa"),
+    "onnx": ("onnx", "ONNX"),
+    "sql": ("sql", "SQL"),
+    "xgboost": ("xgboost", "XGBoost"),
 }
 TARGETS = tuple(_WHERE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -101,7 +102,7 @@ class Solr(Target):
 
     def steps(self, path: str, options: Options) -> list[str]:
         """Return how it is uploaded and used."""
-        rerank = quote(f"{{!ltr model={options.name} reRankDocs=100}}")
+        rerank = quote(f"{{!ltr model={_parameter(options.name)} reRankDocs=100}}")
         model = quote(options.name)
         return [
             f"features, unless the store {options.store} has them: "
@@ -110,6 +111,14 @@ class Solr(Target):
             f"use: {_curl('GET', f'query?q=*:*&fl=id,score&rq={rerank}')}",
             f"before another of the name: {_curl('DELETE', f'schema/model-store/{model}')}",
         ]
+
+
+def _parameter(text: str) -> str:
+    """Return a text as Solr's local parameters have it: in quotes, unless it is one word."""
+    if re.fullmatch(r"[\w.-]+", text):
+        return text
+    inside = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{inside}'"
 
 
 def _curl(method: str, place: str, body: str | None = None) -> str:

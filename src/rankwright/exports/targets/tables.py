@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Linear, Rules, Trees
 
@@ -46,7 +48,7 @@ def _of_trees(trees: Trees) -> Tables:
         return found
 
     root = np.where(n_leaves > 1, forest.node_begin[:-1], ~forest.leaf_begin[:-1])
-    return {
+    found: Tables = {
         "feature": forest.feature.tolist(),
         "cut": trees.cuts["float64"].tolist(),
         "missing_left": trees.nan_left.astype(int).tolist(),
@@ -55,6 +57,33 @@ def _of_trees(trees: Trees) -> Tables:
         "root": root.tolist(),
         "leaf": trees.leaf.tolist(),
     }
+    # Trees may be leaves alone, and a language may have no empty tables.
+    return {name: values or [0] for name, values in found.items()}
+
+
+def is_double(values: list[int] | list[float]) -> bool:
+    """Tell whether a table is of doubles."""
+    return isinstance(values[0], float)
+
+
+def read_tables(
+    found: Iterable[tuple[str, str, str]], text: str, written: Callable[[Tables], str]
+) -> Tables:
+    """Return tables that were found in a text, by their type, name and numbers.
+
+    A DataError unless the whole text is what is written of these tables: then the code around them
+    is our own, and may be run.
+    """
+    try:
+        tables: Tables = {
+            name: [(float if kind == "double" else int)(number) for number in numbers.split()]
+            for kind, name, numbers in found
+        }
+        if all(tables.values()) and written(tables) == text:
+            return tables
+    except (ValueError, IndexError):
+        pass
+    raise DataError("the code is not the code that was exported.")
 
 
 def _of_weights(linear: Linear) -> Tables:

@@ -136,6 +136,8 @@ class Target(Protocol):
     """What it can hold, as ``export --list`` says it."""
     number: ClassVar[Literal["float32", "float64"]]
     """What the engine reads features as."""
+    suffix: ClassVar[str] = ".json"
+    """How the names of its files end."""
     leaves: ClassVar[Leaves] = "grid"
     """Where leaves go by default."""
     arithmetic: ClassVar[Literal["lanes", "float32", "float64"] | None] = None
