@@ -89,31 +89,31 @@ class Differences:
         Their features, as logged.
     scores : ndarray
         The engine's scores.
-    tolerance : ndarray
-        By how much each may differ.
+    room : callable
+        Of features and scores: by how much each score may differ.
     """
 
     X: Floats
     scores: Floats
-    tolerance: Floats
+    room: Callable[[Floats, Floats], Floats]
 
     def part(self, n: int) -> Differences:
         """Return some of the rows, spread over all."""
         at = spread_over(len(self.X), n)
-        return Differences(self.X[at], self.scores[at], self.tolerance[at])
+        return Differences(self.X[at], self.scores[at], self.room)
 
     def changed(self, causes: list[Cause]) -> Differences:
         """Return what is left of the differences when changes are made."""
         X, scores = self.X, self.scores
         for cause in causes:
             X, scores = cause.change(X), scores - cause.offset
-        return Differences(X, scores, self.tolerance)
+        return Differences(X, scores, self.room)
 
     def agree(self, predict: Scores, causes: list[Cause]) -> tuple[NDArray[np.bool_], Floats]:
         """Return which rows agree when changes are made, and by how much each differs."""
         rest = self.changed(causes)
         off = np.abs(rest.scores - predict(rest.X))
-        return off <= self.tolerance, off
+        return off <= self.room(rest.X, self.scores), off
 
     def judged(self, predict: Scores, causes: list[Cause]) -> tuple[float, float]:
         """Return the share of rows that agree when changes are made, and what is left in all."""

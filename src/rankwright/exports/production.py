@@ -74,11 +74,14 @@ class _Judge:
         Its scores.
     exact : bool
         Whether the engine must have its bits.
+    slack : float
+        By how much sums of other trees may differ.
     """
 
     rules: Rules
     reference: Reference
     exact: bool
+    slack: float
 
     @classmethod
     def of(cls, what: Any, names: Sequence[str] | Mapping[str, str] | None) -> _Judge:
@@ -100,7 +103,8 @@ class _Judge:
         if rules.linear is not None and len(rules.linear.weights) > 1:
             raise DataError("a log has one score for each document, but this model has several.")
         exact = "arithmetic_" in vars(model) or (rules.trees is not None and on_grid(rules.trees))
-        return cls(rules, Reference(model, rules), exact)
+        slack = 0.0 if exact or rules.trees is None else tree_tolerance(rules.trees)
+        return cls(rules, Reference(model, rules), exact, slack)
 
     @property
     def takes_missing(self) -> bool:
@@ -113,10 +117,8 @@ class _Judge:
 
     def tolerance(self, X: Floats) -> Floats:
         """Return by how much each score may differ, before it is rounded to float32."""
-        if self.exact:
-            return np.zeros(len(X))
-        if self.rules.trees is not None:
-            return np.full(len(X), tree_tolerance(self.rules.trees))
+        if self.exact or self.rules.trees is not None:
+            return np.full(len(X), self.slack)
         linear = self.rules.linear
         assert linear is not None
         weights, n = np.abs(linear.weights[0]), len(linear.weights[0]) + 2
@@ -144,10 +146,9 @@ class _Judge:
             )
             return f"bit for bit as float32 (the model's {what})"
         if self.rules.trees is not None:
-            most = tree_tolerance(self.rules.trees)
             return (
-                f"within {most:.2g} (what float32 sums of {self.rules.trees.n_trees:,} trees, or "
-                "leaves on a grid, can differ by; the grid model is compared bit for bit)"
+                f"within {self.slack:.2g} (what float32 sums of {self.rules.trees.n_trees:,} "
+                "trees, or leaves on a grid, can differ by; a grid model is compared bit for bit)"
             )
         n = self.rules.n_features + 2
         return f"within {n * _U:.2g} of the sum of the terms' sizes (float32 rounds each of them)"
@@ -298,8 +299,7 @@ def _causes(judge: _Judge, rows: _Rows, differ: NDArray[np.bool_]) -> list[Cause
 
 
 def _differences(judge: _Judge, rows: _Rows, at: Any) -> Differences:
-    X, scores = rows.X[at], rows.scores[at]
-    return Differences(X, scores, judge.room(X, scores))
+    return Differences(rows.X[at], rows.scores[at], judge.room)
 
 
 def rules_used(rules: Rules) -> list[int]:

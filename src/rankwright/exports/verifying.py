@@ -72,9 +72,17 @@ def verify_export(
 ) -> Verification:
     """Prove an export again; see :func:`verify`."""
     said, sealed = Certificate.read(certificate)
-    files = Files.of(said, Path(certificate), path)
-    lines = [f"{Path(certificate).name}: {'as it was written' if sealed else BROKEN}"]
-    lines += files.lines()
+    first = f"{Path(certificate).name}: {'as it was written' if sealed else BROKEN}"
+    try:
+        return _verified(said, sealed, Files.of(said, Path(certificate), path), data, first)
+    except DataError as error:
+        if sealed:
+            raise
+        return Verification(False, (first, str(error)), {"sealed": False})
+
+
+def _verified(said: Certificate, sealed: bool, files: Files, data: Any, first: str) -> Verification:
+    lines = [first, *files.lines()]
     facts: dict[str, Any] = {"sealed": sealed, "files": files.as_certified}
     passed = sealed and all(files.as_certified.values())
     try:
