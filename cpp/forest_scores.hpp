@@ -33,7 +33,8 @@ class Walkers {
             InstructionSet set)
         : forest_(forest),
           set_(set),
-          codes_(blocks_for(end - begin) * forest.columns.size()),
+          // One at least: it has an address, though no tree may ask for anything.
+          codes_(std::max<std::size_t>(blocks_for(end - begin) * forest.columns.size(), 1)),
           masks_(forest.most_nodes + 1),
           sums_(blocks_for(end - begin) * kBlock),
           n_docs(end - begin) {

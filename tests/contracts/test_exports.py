@@ -11,22 +11,29 @@ import pytest
 import rankwright as rw
 from rankwright.exports import Refusal
 from rankwright.exports.targets.registry import TARGETS
-from tests.contracts.exported_models import MODELS, ROWS
+from tests.contracts.exported_models import FILLED, MODELS, ROWS
 
 POSSIBLE = ("exact", "exact outside gaps", "bounded")
 # Of every target and model: "exact", "exact outside gaps", "bounded", or the code of the refusal.
+_TREES = dict.fromkeys(("trees", "one tree", "stump", "infinite threshold"), "exact")
+_TREES |= {"zero as missing": "zero_as_missing"}
+_LINEAR = ("linear", "linear with bias", "linear with imputation", "prank")
+_BOUNDED = dict.fromkeys(_LINEAR, "bounded") | {"linear with imputation": "imputation"}
+_LOST = dict.fromkeys(("trees", "one tree", "infinite threshold"), "missing")
+_NO_MISSING = ("linear", "linear with bias", "prank")
 OUTCOMES: dict[str, dict[str, str]] = {
-    "elasticsearch": {
-        "trees": "exact",
-        "one tree": "exact",
-        "stump": "exact",
-        "infinite threshold": "exact",
-        "zero as missing": "zero_as_missing",
-        "linear": "linear",
-        "linear with bias": "linear",
-        "linear with imputation": "linear",
-        "prank": "linear",
-    },
+    "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "java": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "elasticsearch": _TREES | _BOUNDED,
+    "opensearch": _TREES | _BOUNDED,
+    "elastic": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "ranklib": _TREES | _BOUNDED | _LOST,
+    "solr": _TREES | _BOUNDED | {"trees": "exact outside gaps"},
+    "vespa": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "onnx": _TREES | dict.fromkeys(_LINEAR, "exact"),
+    "xgboost": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "sql": _TREES | dict.fromkeys(_LINEAR, "exact"),
 }
 
 
@@ -44,14 +51,15 @@ def test_the_table_is_complete() -> None:
 def test_outcomes(target: str, named_model: tuple[str, Any], tmp_path: Path) -> None:
     name, model = named_model
     path = tmp_path / "model.out"
+    data = FILLED if name in _NO_MISSING else ROWS
     expected = OUTCOMES[target][name]
     if expected not in POSSIBLE:
         with pytest.raises(Refusal) as refused:
-            rw.export(model, target, path, data=ROWS)
+            rw.export(model, target, path, data=data)
         assert refused.value.code == expected
         assert list(tmp_path.iterdir()) == []
         return
-    certificate = rw.export(model, target, path, data=ROWS)
+    certificate = rw.export(model, target, path, data=data)
     assert certificate.outcome == expected
     assert rw.verify(tmp_path / "model.cert.json").passed
     grid = rw.load(tmp_path / "model.grid.rw")

@@ -9,12 +9,12 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.exports.judging import Trial
+from rankwright.exports.judging import Hearing
 from rankwright.exports.rules import NUMBERS
 from rankwright.exports.targets.target import Rows
 
 
-def replay_table(trial: Trial, names: Sequence[str]) -> bytes:
+def replay_table(trial: Hearing, names: Sequence[str]) -> bytes:
     """Return probes with the scores that the engine must give; a missing value is empty.
 
     Numbers are the shortest texts that are read back as the same doubles.

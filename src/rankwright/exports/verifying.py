@@ -15,12 +15,12 @@ import numpy as np
 
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import BROKEN, Certificate
-from rankwright.exports.judging import NamedJudge, Trial, judged, judges_of
+from rankwright.exports.judging import Hearing, NamedJudge, judged, judges_of
 from rankwright.exports.probes import probe_blocks
 from rankwright.exports.reference import Reference
 from rankwright.exports.replay import replayed_probes
 from rankwright.exports.rules import Labels, Rules, rules_of
-from rankwright.exports.sample import Sample
+from rankwright.exports.sample import SampleRows
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Rows, Verdicts
 from rankwright.exports.verification import Verification
@@ -150,7 +150,7 @@ class Files:
 
 def _trials(
     said: Certificate, files: Files, judges: list[NamedJudge], data: Any
-) -> dict[str, Trial]:
+) -> dict[str, Hearing]:
     """Return what judges say of the probes of the table, and of those that are made again."""
     trials = {}
     if files.as_certified.get("probes"):
@@ -168,13 +168,13 @@ def _trials(
     return trials
 
 
-def _anew(said: Certificate, path: Path, judges: list[NamedJudge], data: Any) -> Trial:
+def _anew(said: Certificate, path: Path, judges: list[NamedJudge], data: Any) -> Hearing:
     """Return what judges say of all probes, made again from the grid model."""
     grid = load(path)
     plain = copy.copy(grid)
     vars(plain).pop("arithmetic_", None)  # probes do not depend on it
     rules = rules_of(plain).named(said.names)
-    sample = None if data is None else Sample.of(data, grid, said.number)
+    sample = None if data is None else SampleRows.of(data, grid, said.number)
     if sample is not None and sample.digest() != said.data.get("sha256"):
         raise DataError("data must be the rows that the export was made with, but are others.")
     given = None if sample is None else sample.X
@@ -182,7 +182,7 @@ def _anew(said: Certificate, path: Path, judges: list[NamedJudge], data: Any) ->
     return judged(judges, rules, Reference(grid, rules), rows)
 
 
-def _is_same(trials: dict[str, Trial], said: Certificate, lines: list[str]) -> bool:
+def _is_same(trials: dict[str, Hearing], said: Certificate, lines: list[str]) -> bool:
     """Return whether all probes and their scores are those that were certified, and say so."""
     if _ANEW not in trials:
         return True
@@ -191,7 +191,7 @@ def _is_same(trials: dict[str, Trial], said: Certificate, lines: list[str]) -> b
     return same
 
 
-def _outcome_of(trial: Trial) -> str:
+def _outcome_of(trial: Hearing) -> str:
     judges = ", ".join(one.judge for one in trial.judgements)
     if trial.difference is None:
         return f"no score differs, by {judges}"

@@ -99,6 +99,13 @@ def new_booster(
     return booster
 
 
+def read_booster(text: str) -> tuple[Booster, str]:
+    """Return the model of a text that was checked, by LightGBM, and LightGBM's version."""
+    lightgbm = _lightgbm()
+    with errors():
+        return lightgbm.Booster(model_str=text), lightgbm.__version__
+
+
 def as_lightgbm_takes_it(X: Matrix) -> Any:
     """Return the features; of the sparse forms it knows matrices only."""
     return sp.csr_matrix(X) if sp.issparse(X) else X

@@ -1,0 +1,81 @@
+"""LightGBM's own text: for its package, and for whatever reads its models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from rankwright.exports.interpreters.lightgbm_model import lightgbm_model
+from rankwright.exports.lightgbm_text import lightgbm_text
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.rules import Rules
+from rankwright.exports.targets.target import (
+    Engine,
+    Judge,
+    Options,
+    Rows,
+    Target,
+    Verdicts,
+    Written,
+    no_linear,
+)
+
+_NAME = re.compile(r'[^\s",:\[\]{}]+')  # LightGBM splits names at spaces, and refuses the others
+
+
+class LightGBM(Target):
+    """``Booster.save_model``: trees."""
+
+    name = "lightgbm"
+    engine = "LightGBM >= 4.0"
+    holds = "trees, exact for float32 and float64"
+    number = "float64"
+    leaves = "own"
+    judged_by = "LightGBM's rule"
+
+    def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
+        """Yield why a model cannot go there."""
+        if rules.trees is None:
+            yield no_linear(self.name)
+        wrong = [name for name in rules.names if not _NAME.fullmatch(name)]
+        if wrong:
+            yield Refusal(
+                "names",
+                f'LightGBM has no names with spaces or one of ",:[]{{}}, such as {wrong[0]!r}',
+                "give other names",
+            )
+
+    def write(self, rules: Rules, options: Options) -> Written:
+        """Return the text."""
+        assert rules.trees is not None
+        text = lightgbm_text(rules.trees, self.number)
+        numbered = " ".join(f"Column_{j}" for j in range(rules.n_features))
+        named = text.replace(f"feature_names={numbered}\n", _names_line(rules), 1)
+        return Written(named.encode())
+
+    def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
+        """Return what scores as LightGBM's source says."""
+        return lightgbm_model(content, rules.names)
+
+    def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
+        """Yield LightGBM, which trusts its files: it gets what the interpreter has read."""
+        from rankwright.trees.engine import read_booster, threads
+
+        lightgbm_model(content, rules.names)
+        booster, version = read_booster(content.decode())
+
+        def judge(X: Rows) -> Verdicts:
+            found = booster.predict(X.astype(np.float64), num_threads=threads(None))
+            return Verdicts(np.asarray(found, dtype=np.float64))
+
+        yield Engine(f"LightGBM {version}", judge)
+
+    def steps(self, path: str, options: Options) -> list[str]:
+        """Return how it is loaded."""
+        return [f"use: lightgbm.Booster(model_file={path!r}).predict(X)"]
+
+
+def _names_line(rules: Rules) -> str:
+    return f"feature_names={' '.join(rules.names)}\n"

@@ -1,0 +1,105 @@
+"""Models as tables of numbers, which a few lines of any language walk: trees of any depth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rankwright.exceptions import DataError
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.rules import Linear, Rules, Trees
+
+Tables: TypeAlias = dict[str, list[int] | list[float]]
+"""Columns by name."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def tables_of(rules: Rules) -> Tables:
+    """Return what a model's code needs.
+
+    Of trees: of each split the ``feature``, the largest number that goes left (``cut``), whether
+    missing values do (``missing_left``), and its children ``left`` and ``right``, a split or
+    ``~leaf``; the ``root`` of each tree, and the ``leaf`` values. Of weighted sums: ``weight``, a
+    row of them for each score, ``bias``, and what stands for missing values (``fill``). And the
+    ``threshold`` of each label but the first.
+    """
+    if rules.trees is not None:
+        return _of_trees(rules.trees)
+    assert rules.linear is not None
+    found = _of_weights(rules.linear)
+    if rules.labels is not None and rules.labels.thresholds is not None:
+        found["threshold"] = rules.labels.thresholds.tolist()
+    return found
+
+
+def _of_trees(trees: Trees) -> Tables:
+    forest = trees.forest
+    n_nodes, n_leaves = np.diff(forest.node_begin), np.diff(forest.leaf_begin)
+    first_node = np.repeat(forest.node_begin[:-1], n_nodes)
+    first_leaf = np.repeat(forest.leaf_begin[:-1], n_nodes)
+
+    def through(child: Any) -> list[int]:
+        """Count nodes and leaves through all trees."""
+        found: list[int] = np.where(child >= 0, first_node + child, child - first_leaf).tolist()
+        return found
+
+    root = np.where(n_leaves > 1, forest.node_begin[:-1], ~forest.leaf_begin[:-1])
+    found: Tables = {
+        "feature": forest.feature.tolist(),
+        "cut": trees.cuts["float64"].tolist(),
+        "missing_left": trees.nan_left.astype(int).tolist(),
+        "left": through(forest.left.astype(np.int64)),
+        "right": through(forest.right.astype(np.int64)),
+        "root": root.tolist(),
+        "leaf": trees.leaf.tolist(),
+    }
+    # Trees may be leaves alone, and a language may have no empty tables.
+    return {name: values or [0] for name, values in found.items()}
+
+
+def is_double(values: list[int] | list[float]) -> bool:
+    """Tell whether a table is of doubles."""
+    return isinstance(values[0], float)
+
+
+def read_tables(
+    found: Iterable[tuple[str, str, str]], text: str, written: Callable[[Tables], str]
+) -> Tables:
+    """Return tables that were found in a text, by their type, name and numbers.
+
+    A DataError unless the whole text is what is written of these tables: then the code around them
+    is our own, and may be run.
+    """
+    try:
+        tables: Tables = {
+            name: [(float if kind == "double" else int)(number) for number in numbers.split()]
+            for kind, name, numbers in found
+        }
+        if all(tables.values()) and written(tables) == text:
+            return tables
+    except (ValueError, IndexError):
+        pass
+    raise DataError("the code is not the code that was exported.")
+
+
+def _of_weights(linear: Linear) -> Tables:
+    found = {"weight": linear.weights.ravel().tolist(), "bias": linear.bias.tolist()}
+    if linear.fill is not None:
+        found["fill"] = linear.fill.tolist()
+    return found
+
+
+def refuse_identifier(name: str, what: str, taken: frozenset[str] = frozenset()) -> Refusal | None:
+    """Return the refusal of a name that a language does not have; None if it has it."""
+    if _IDENTIFIER.fullmatch(name) and name not in taken:
+        return None
+    return Refusal(
+        "names",
+        f"{what} must be letters, digits and _ of ASCII, not first a digit, and no word of the "
+        f"language, but is {name!r:.50}",
+        "give another name (--name)",
+    )
