@@ -178,7 +178,9 @@ def _anew(said: Certificate, path: Path, judges: list[NamedJudge], data: Any) ->
     if sample is not None and sample.digest() != said.data.get("sha256"):
         raise DataError("data must be the rows that the export was made with, but are others.")
     given = None if sample is None else sample.X
-    rows = probe_blocks(rules, said.number, given, said.probes["most"], said.asked().present)
+    given = None if sample is None else sample.X
+    most, present = said.probes["most"], said.asked().present
+    rows = probe_blocks(rules, said.number, given, most, present, said.gaps)
     return judged(judges, rules, Reference(grid, rules), rows)
 
 
