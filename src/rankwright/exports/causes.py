@@ -200,7 +200,7 @@ def _best(rows: Differences, predict: Scores, looked: Looked, made: list[Cause])
 def _changes(now: Differences, predict: Scores, looked: Looked) -> Iterator[Cause]:
     """Yield all that is tried, the simplest first."""
     off = now.scores - predict(now.X)
-    for kind, change, where in _values(looked):
+    for kind, change, where in _of_values(looked):
         features = [j for j in looked.used if where(now.X[:, j]).any()]
         for some in [[j] for j in features] + ([features] if len(features) > 1 else []):
             yield _of_features(kind, change, some, looked.names)
@@ -213,14 +213,14 @@ def _changes(now: Differences, predict: Scores, looked: Looked) -> Iterator[Caus
                 yield _of_features("off by a constant", _plus(step), [j], looked.names, step)
     yield from _orders(looked)
     if looked.weights is not None:
-        yield from _affine(now, off, looked)
+        yield from _refitted(now, off, looked)
 
 
 Values = Callable[[Floats, Any], Floats]
 Where = Callable[[Floats], NDArray[np.bool_]]
 
 
-def _values(looked: Looked) -> Iterator[tuple[str, Values, Where]]:
+def _of_values(looked: Looked) -> Iterator[tuple[str, Values, Where]]:
     """Yield changes of the values of a feature, and where they change one."""
     if looked.takes_missing:
         yield "missing as 0", lambda x, _: np.where(np.isnan(x), 0.0, x), np.isnan
@@ -256,7 +256,7 @@ def _of_features(
     return Cause(kind, tuple(names[j] for j in features), changed, detail=detail)
 
 
-def _affine(now: Differences, off: Floats, looked: Looked) -> Iterator[Cause]:
+def _refitted(now: Differences, off: Floats, looked: Looked) -> Iterator[Cause]:
     """Yield what permutes or scales features of a linear model: differences are linear in them."""
     assert looked.weights is not None
     for some in [[j] for j in looked.used] + [looked.used]:

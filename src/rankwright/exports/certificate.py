@@ -51,6 +51,8 @@ class Certificate:
     ----------
     target, engine : str
         Where it goes, and the versions of which this holds.
+    kind : str
+        The class of the model.
     outcome : {"exact", "exact outside gaps", "bounded"}
         Whether the engine's scores are the bits of ``predict`` of the grid model; everywhere, for
         all values outside the gaps, or up to a bound.
@@ -98,6 +100,7 @@ class Certificate:
 
     target: str
     engine: str
+    kind: str
     outcome: str
     number: str
     missing: str
