@@ -154,13 +154,8 @@ def export(
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
     certificate = Certificate(
-        target=found.name,
-        engine=found.versions(rules, asked),
+        **_of_place(found, rules, asked),
         outcome=_reached(found, rules, placed, written),
-        number=found.number,
-        missing=found.missing(rules, asked),
-        size=_described(rules),
-        names=rules.names,
         judgements=trial.judgements,
         **_of_leaves(placed),
         bound=_bound(found, rules, placed),
@@ -170,7 +165,6 @@ def export(
         refusals=tuple(sorted(set(allow))),
         warnings=(*warnings, *written.warnings, *more),
         probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
-        options={**asdict(asked), "present": sorted(asked.present)},
         library=__version__,
     )
     contents = {
@@ -322,6 +316,19 @@ def _described(rules: Rules) -> str:
         return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
     assert rules.linear is not None
     return f"{np.count_nonzero(rules.linear.weights.any(axis=0)):,} weights"
+
+
+def _of_place(target: Target, rules: Rules, options: Options) -> dict[str, Any]:
+    return {
+        "target": target.name,
+        "engine": target.versions(rules, options),
+        "kind": rules.kind,
+        "number": target.number,
+        "missing": target.missing(rules, options),
+        "size": _described(rules),
+        "names": rules.names,
+        "options": {**asdict(options), "present": sorted(options.present)},
+    }
 
 
 def _of_leaves(placed: Placed | None) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def judged(
             places = differences(ours, theirs)
             n_differ[i] += len(places)
             if first is None and len(places):
-                first = _difference(one.name, ours, theirs, X, int(places[0]), rules)
+                first = _told_difference(one.name, ours, theirs, X, int(places[0]), rules)
         rows.update(np.ascontiguousarray(X).tobytes())
         scores.update(_bits(ours.scores).tobytes())
         replayed.add(X, ours)
@@ -127,7 +127,7 @@ def _bits(scores: Floats | None) -> NDArray[np.int64]:
     return (np.asarray(scores, dtype=np.float64) + 0.0).view(np.int64)
 
 
-def _difference(
+def _told_difference(
     judge: str, ours: Verdicts, theirs: Verdicts, X: Rows, row: int, rules: Rules
 ) -> str:
     wants = ours.scores if theirs.scores is not None else ours.labels

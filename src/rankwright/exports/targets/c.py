@@ -174,6 +174,7 @@ class C(Target):
     engine = "C99 and C++11, IEEE doubles"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
+    suffix = ".h"
     leaves = "own"
     arithmetic = "lanes"
     gives_labels = True

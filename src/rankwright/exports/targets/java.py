@@ -220,6 +220,7 @@ class Java(Target):
     engine = "Java >= 10"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
+    suffix = ".java"
     leaves = "own"
     arithmetic = "lanes"
     gives_labels = True

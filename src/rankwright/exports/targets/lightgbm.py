@@ -32,6 +32,7 @@ class LightGBM(Target):
     engine = "LightGBM >= 4.0"
     holds = "trees, exact for float32 and float64"
     number = "float64"
+    suffix = ".txt"
     leaves = "own"
     judged_by = "LightGBM's rule"
 

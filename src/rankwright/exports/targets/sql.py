@@ -104,6 +104,7 @@ class SQL(Target):
     engine = "SQLite >= 3.35, DuckDB >= 1.0, PostgreSQL >= 12, ClickHouse >= 24"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
+    suffix = ".sql"
     arithmetic = "lanes"
     gives_labels = True
     judged_by = "the standard's rule"
