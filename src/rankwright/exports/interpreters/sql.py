@@ -50,7 +50,7 @@ def sql_views(text: str, rules: Rules, options: Options) -> Judge:
         views = list(_views(_tokens(text, options.dialect)))
     except (IndexError, StopIteration):
         raise _other() from None
-    names = _checked(views, rules, options)
+    names = _scores_of_views(views, rules, options)
     classes = None if rules.labels is None else rules.labels.classes
     nan_is_largest = options.dialect in ("duckdb", "postgresql")
 
@@ -59,7 +59,7 @@ def sql_views(text: str, rules: Rules, options: Options) -> Judge:
         for _, _, added in views:
             for name, node in added:
                 kind = object if name == "label" else np.float64
-                known[name] = _value(node, known, columns.shape[1], kind)
+                known[name] = _value_of(node, known, columns.shape[1], kind)
         found = [known[name] for name in names]
         if classes is not None:
             found.append(np.array([classes.index(one) for one in known["label"]], dtype=float))
@@ -80,7 +80,7 @@ def sql_views(text: str, rules: Rules, options: Options) -> Judge:
     return judge
 
 
-def _checked(
+def _scores_of_views(
     views: list[tuple[str, str, list[tuple[str, Node]]]], rules: Rules, options: Options
 ) -> list[str]:
     """Return the columns of scores, if each view is of the one before it."""
@@ -181,12 +181,11 @@ def _expression(tokens: Iterator[Token]) -> Node:
             mark("CAST(")
             stack.append(("cast", [inner]))
         elif text == ")":
-            found = node()
-            parts, sign = [found], mark("+", "*", "(")
+            parts, sign = [node()], mark("+", "*")
             while sign != "(":
                 parts.append(node())
-                last, sign = sign, mark(sign, "(")
-            stack.append((last, parts[::-1]))
+                op, sign = sign, mark(sign, "(")
+            stack.append((op, parts[::-1]))
         elif text == "WHEN":
             stack.append(("if", _condition(tokens)))
         elif text == "END":
@@ -194,7 +193,7 @@ def _expression(tokens: Iterator[Token]) -> Node:
             mark("ELSE")
             cases = []
             while stack[-1] != "CASE":
-                branch, (_, condition) = node(), node()
+                branch, condition = node(), node()[1]
                 cases.append((condition, branch))
             stack[-1] = ("case", (cases[::-1], last))
         elif text == "AS":
@@ -241,7 +240,7 @@ def _tests(tokens: Iterator[Token], token: Token) -> tuple[list[Test], Token]:
         token = next(tokens)
 
 
-def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArray[Any]:
+def _value_of(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArray[Any]:
     """Return what an expression says of each row."""
     values: list[NDArray[Any]] = []
     waiting: list[tuple[Node, bool]] = [(node, False)]
@@ -252,7 +251,7 @@ def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArra
         elif what in ("number", "text"):
             values.append(np.full(n, parts, dtype=kind))
         elif what == "case":
-            values.append(_chosen((what, parts), known, n, kind))
+            values.append(_branches((what, parts), known, n, kind))
         elif not ready:
             waiting += [((what, parts), True), *((part, False) for part in reversed(parts))]
         elif what != "cast":
@@ -262,7 +261,7 @@ def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArra
     return values[0]
 
 
-def _chosen(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
+def _branches(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
     """Return the branch of each row: rows are parted, so that each goes through its own alone."""
     found = np.empty(n, dtype=kind)
     waiting = [(node, np.arange(n))]
@@ -278,7 +277,7 @@ def _chosen(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
             waiting.append((parts[1], rows))
         elif len(rows):
             here = _Of(known, rows)
-            found[rows] = _value((what, parts), here, len(rows))
+            found[rows] = _value_of((what, parts), here, len(rows))
     return found
 
 
