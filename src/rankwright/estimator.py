@@ -41,6 +41,7 @@ from rankwright.metrics.metric import mean_of_queries
 from rankwright.parameters import check_parameters
 from rankwright.refitting import Refitted
 from rankwright.scoring.state import check_floats
+from rankwright.scoring.sums import check_arithmetic
 
 SCORE_METRIC = NDCG(k=10)
 
@@ -84,6 +85,7 @@ class Model(Protocol):
             check_fitted_array(self, "fill_", (this.n_features_in_,))
         if "categories_" in vars(self):
             check_categories(vars(self)["categories_"], self.features().names)
+        check_arithmetic(vars(self))
 
     def fit_dataset(
         self,

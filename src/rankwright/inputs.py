@@ -219,7 +219,8 @@ def _validate(
     check_width(matrix.shape[1], estimator.n_features_in_, type(estimator).__name__)
     if reset:
         set_names(estimator, names)
-        estimator.__dict__.pop("categories_", None)
+        for name in ("categories_", "arithmetic_"):  # of another fit, or of an engine
+            estimator.__dict__.pop(name, None)
         if categories:
             estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
     intake = Intake(type(estimator).__name__, vars(estimator))

@@ -18,25 +18,22 @@ POSSIBLE = ("exact", "exact outside gaps", "bounded")
 _TREES = dict.fromkeys(("trees", "one tree", "stump", "infinite threshold"), "exact")
 _TREES |= {"zero as missing": "zero_as_missing"}
 _LINEAR = ("linear", "linear with bias", "linear with imputation", "prank")
+_BOUNDED = dict.fromkeys(_LINEAR, "bounded") | {"linear with imputation": "imputation"}
+_LOST = dict.fromkeys(("trees", "one tree", "infinite threshold"), "missing")
 _NO_MISSING = ("linear", "linear with bias", "prank")
 OUTCOMES: dict[str, dict[str, str]] = {
     "c": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "java": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "lightgbm": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "elasticsearch": _TREES | _BOUNDED,
+    "opensearch": _TREES | _BOUNDED,
+    "elastic": _TREES | dict.fromkeys(_LINEAR, "linear"),
+    "ranklib": _TREES | _BOUNDED | _LOST,
+    "solr": _TREES | _BOUNDED | {"trees": "exact outside gaps"},
+    "vespa": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "onnx": _TREES | dict.fromkeys(_LINEAR, "exact"),
     "xgboost": _TREES | dict.fromkeys(_LINEAR, "linear"),
     "sql": _TREES | dict.fromkeys(_LINEAR, "exact"),
-    "elasticsearch": {
-        "trees": "exact",
-        "one tree": "exact",
-        "stump": "exact",
-        "infinite threshold": "exact",
-        "zero as missing": "zero_as_missing",
-        "linear": "linear",
-        "linear with bias": "linear",
-        "linear with imputation": "linear",
-        "prank": "linear",
-    },
 }
 
 

@@ -148,7 +148,7 @@ def test_a_model_of_zeros(folder: Path) -> None:
 
 def test_a_broken_promise_exits_with_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted(folder)
-    monkeypatch.setattr("rankwright.theory.Certificate.holds", False)
+    monkeypatch.setattr("rankwright.theory.LossCertificate.holds", False)
     assert run(folder).exit_code == 1
     assert run(folder, "--json").exit_code == 1
 

@@ -23,6 +23,7 @@ from rankwright.cli import (
     convert,
     datasets,
     evaluate,
+    export,
     formula,
     info,
     noise_study,
@@ -32,6 +33,7 @@ from rankwright.cli import (
     simulate,
     train,
     tune,
+    verify,
 )
 from rankwright.cli.columns import with_columns
 from rankwright.cli.standard import drop_output, standard_streams
@@ -98,6 +100,8 @@ for command in (
     bounds.bounds,
     simulate.simulate,
     noise_study.noise_study,
+    export.export,
+    verify.verify,
 ):
     app.command()(with_columns(command))
 app.add_typer(datasets.app, name="datasets")

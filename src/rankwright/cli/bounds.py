@@ -20,7 +20,7 @@ from rankwright.cli.terminal import (
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
     from rankwright.losses import Loss
-    from rankwright.theory import Certificate, Generalization
+    from rankwright.theory import Generalization, LossCertificate
 
 
 def bounds(
@@ -70,7 +70,7 @@ def bounds(
         raise typer.Exit(1)
 
 
-def _print_certificate(loss: Loss, mean_loss: float, proof: Certificate | None) -> None:
+def _print_certificate(loss: Loss, mean_loss: float, proof: LossCertificate | None) -> None:
     if proof is not None:
         typer.echo(str(proof))
         return

@@ -18,6 +18,7 @@ import typer
 
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.evaluate import Metrics
+from rankwright.cli.export import export_winner, refit_of
 from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
@@ -67,6 +68,13 @@ Refit = Annotated[
     str | None,
     typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
 ]
+ExportTo = Annotated[
+    str | None,
+    typer.Option(
+        "--export",
+        help="Export the best model, fitted to all queries, to this target (export --list).",
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace the results that are in the folder.")
 ]
@@ -88,6 +96,7 @@ def compare(
         str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
     ] = "comparison",
     refit: Refit = None,
+    export_to: ExportTo = None,
     overwrite: Overwrite = False,
     allow_overlap: AllowOverlap = False,
     columns: Columns = TRAINING,
@@ -98,7 +107,8 @@ def compare(
 ) -> None:
     """Fit rankers side by side, and say which is best and whether that is certain.
 
-    Run again with the same --out, it does only what is missing. Exits with 1 if a model failed.
+    Run again with the same --out, it does only what is missing. Exits with 1 if a model failed, or
+    the best one cannot be exported.
     """
     from rankwright.comparison.compare import compare as run
     from rankwright.evaluation.measure import DEFAULT_METRICS
@@ -106,6 +116,7 @@ def compare(
     if as_json and as_csv:
         raise ValueError("--json and --csv exclude each other.")
     metrics = metric or list(DEFAULT_METRICS)
+    refit = refit_of(refit, export_to, out)
     _check_before(metrics, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
@@ -129,12 +140,12 @@ def compare(
         for what in noise or []:
             _study_noise(result, entries, what, out, seed, jobs)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
-        files = _write_all(result, steps, out, spreadsheet_safe, refit)
+        files = _write_all(result, steps, out, spreadsheet_safe, refit, export_to)
     _print_result(result, as_json, as_csv)
     _tell_scale(entries)
     typer.echo(f"{out}: {files}", err=True)
     print_steps(result, steps, refitted=refit is not None)
-    if result.failures:
+    if result.failures or "failed" in result.card.get("export", {}):
         raise typer.Exit(1)
 
 
@@ -164,17 +175,30 @@ def _tell_scale(entries: list[Entry]) -> None:
 
 
 def _write_all(
-    result: Comparison, steps: list[str], out: str, spreadsheet_safe: bool, refit: str | None
+    result: Comparison,
+    steps: list[str],
+    out: str,
+    spreadsheet_safe: bool,
+    refit: str | None,
+    export_to: str | None,
 ) -> str:
-    """Write tables, the report and the fitted model; return what is in the folder, in words."""
+    """Write tables, models, exports and the report; return what is in the folder, in words."""
     result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
     result.card["next"] = steps
-    with doing("Writing tables"):
-        result.write(out, spreadsheet_safe=spreadsheet_safe)
-    report = _write_report(result, Path(out) / _REPORT)
+    report = _write_pages(result, out, spreadsheet_safe)
     if refit is not None:
         write_refitted(result, refit)
+        if export_to is not None:
+            export_winner(result, refit, export_to, out)
+            _write_pages(result, out, spreadsheet_safe)  # which now tell of it
     return f"models, tables{' and ' + _REPORT if report else ''}"
+
+
+def _write_pages(result: Comparison, out: str, spreadsheet_safe: bool) -> bool:
+    """Write tables and the report; return whether there is one."""
+    with doing("Writing tables"):
+        result.write(out, spreadsheet_safe=spreadsheet_safe)
+    return _write_report(result, Path(out) / _REPORT)
 
 
 def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:

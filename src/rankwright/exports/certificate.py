@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+import os
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from rankwright.data.writing import write_text
 from rankwright.exceptions import DataError
-from rankwright.exports.targets.target import Gap
+from rankwright.exports.targets.registry import target_named
+from rankwright.exports.targets.target import Gap, Options
 
 FORMAT = 1
+BROKEN = "was changed after it was written: its seal is broken"
+_KINDS: dict[str, Any] = {"str": str, "float": (int, float), "dict": dict, "tuple": list}
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,10 @@ class Certificate:
         """Whether the engine's scores are those of the grid model, bit for bit."""
         return self.outcome == "exact"
 
+    def asked(self) -> Options:
+        """Return what was said of the place it goes to."""
+        return Options(**{**self.options, "present": frozenset(self.options["present"])})
+
     @property
     def judge(self) -> str:
         """Who said so; engines before interpreters."""
@@ -138,26 +146,116 @@ class Certificate:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a certificate; a DataError if it is not what was written."""
+        certificate, sealed = cls.read(path)
+        if not sealed:
+            raise DataError(f"{BROKEN}.", path=path)
+        return certificate
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> tuple[Self, bool]:
+        """Return a certificate, and whether every byte of it is as it was written."""
         try:
-            said = json.loads(Path(path).read_text(encoding="utf-8"))
-            seal = said.pop("seal")
+            text = Path(path).read_bytes().decode()
+            said = json.loads(text)
             version = said.pop("format")
+            said.pop("seal")
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
-        except (ValueError, KeyError, AttributeError, RecursionError):
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise DataError("is not a certificate.", path=path) from None
         if version != FORMAT:
             raise DataError(f"has format {version!r:.50}, but must have {FORMAT}.", path=path)
-        if seal != _seal({"format": version, **said}):
-            raise DataError("was changed after it was written: its seal is broken.", path=path)
         try:
-            said["judgements"] = tuple(Judgement(**one) for one in said["judgements"])
-            said["gaps"] = tuple(Gap(**one) for one in said["gaps"])
-            for name in ("names", "thresholds", "classes", "refusals", "warnings"):
-                said[name] = tuple(said[name])
-            return cls(**said)
-        except (TypeError, KeyError):
+            certificate = cls._of(said)
+            return certificate, certificate.to_json() == text
+        except (TypeError, KeyError, ValueError, AttributeError):
             raise DataError("is not a certificate.", path=path) from None
+
+    @classmethod
+    def _of(cls, said: dict[str, Any]) -> Self:
+        """Return the certificate that says this; a TypeError if no certificate does."""
+        for one in fields(cls):
+            kind = next(kind for name, kind in _KINDS.items() if str(one.type).startswith(name))
+            given = said[one.name]
+            if not isinstance(given, kind) and not (given is None and "None" in str(one.type)):
+                raise TypeError
+        for file in said["files"].values():
+            if Path(file.get("name", "")).name != file.get("name", ""):  # all lie beside it
+                raise ValueError
+        said["judgements"] = tuple(Judgement(**one) for one in said["judgements"])
+        said["gaps"] = tuple(Gap(**one) for one in said["gaps"])
+        for name in ("names", "thresholds", "classes", "refusals", "warnings"):
+            said[name] = tuple(said[name])
+        certificate = cls(**said)
+        certificate.asked()
+        _ = [said["files"][key]["sha256"] for key in ("export", "grid", "probes", "model")]
+        _ = said["probes"]["most"], said["probes"]["sha256"]
+        return certificate
+
+    # ---- for people ----
+
+    def text(self, path: str | PathLike[str] | None = None, sample: str = "the data") -> str:
+        """Return what holds, line by line.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            Where the export is; by default beside the certificate.
+        sample : str
+            What the rows are called that were given.
+        """
+        lines = [f"{self.target} ({self.engine}): {self.size}", self._proved(sample)]
+        lines += [f"gap: {gap.feature} in ({gap.above:g}, {gap.up_to:g}]" for gap in self.gaps[:5]]
+        lines += [f"gap: and {len(self.gaps) - 5} more"] if len(self.gaps) > 5 else []
+        lines += [f"allowed: {code}" for code in self.refusals]
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        where = self.files["export"]["name"] if path is None else os.fspath(path)
+        lines += target_named(self.target).steps(where, self.asked())
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _proved(self, sample: str) -> str:
+        n = max((one.n_rows for one in self.judgements), default=0)
+        ran = any(one.ran for one in self.judgements)
+        gaps = f"exact outside {len(self.gaps)} gaps"
+        outcome = gaps if self.outcome == "exact outside gaps" else self.outcome
+        bits = f"the bits of {self.files['grid']['name']}"
+        bits = bits if self.outcome == "bounded" else "the same bits"
+        said = [
+            f"{outcome}: {n:,} probe rows give {bits}, by {self.judge}"
+            f"{'' if ran else ' (no engine was run)'}",
+            *self._moved(),
+            *self._changed(sample),
+        ]
+        return "; ".join(said)
+
+    def _moved(self) -> list[str]:
+        said = []
+        if self.leaves in ("grid", "nearest"):
+            said.append(
+                f"leaves moved by at most {self.moved:.2g}, scores by at most {self.bound:.2g}"
+            )
+        elif self.bound > 0:
+            said.append(
+                f"scores differ by at most {self.bound:.2g} of the sum of their terms' sizes"
+            )
+        return [*said, f"{self.shift:g} is added to every score"] if self.shift else said
+
+    def _changed(self, sample: str) -> list[str]:
+        said = []
+        if "changed_rankings" in self.data:
+            n, total = self.data["changed_rankings"], self.data["queries"]
+            pairs = f" ({self.data['swapped_pairs']:,} pairs swap)"
+            what = f"{n:,} of {total:,} rankings of {sample} change{pairs}"
+            said.append(what if n else f"no ranking of {sample} changes")
+        if "changed_labels" in self.data:
+            n = self.data["changed_labels"]
+            said.append(
+                f"{n:,} labels of {sample} change" if n else f"no label of {sample} changes"
+            )
+        return said
 
 
 def _seal(said: dict[str, Any]) -> str:

@@ -18,6 +18,8 @@ from rankwright.data.validation import check_count
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
+from rankwright.exports.folding import folded
+from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.naming import engine_names
@@ -26,9 +28,10 @@ from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
 from rankwright.exports.rules import Leaves, Rules, rules_of
-from rankwright.exports.sample import Sample, refuse_gaps, refuse_rounding
+from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options, Target, Written
+from rankwright.models import CLASSES
 from rankwright.persistence import packed
 from rankwright.suggestions import meant
 
@@ -59,6 +62,10 @@ class Paths:
 
         return cls(export, beside(".cert.json"), beside(".grid.rw"), beside(".probes.tsv"))
 
+    def all(self) -> tuple[Path, ...]:
+        """Return all of them."""
+        return self.export, self.certificate, self.grid, self.probes
+
     def check(self, overwrite: bool) -> None:
         """Raise if one of them is there, or cannot be written."""
         if self.export.name in ("", STANDARD) or self.export.suffix.lower() in (".gz", ".zst"):
@@ -66,7 +73,7 @@ class Paths:
                 "an export must be a file that is not compressed: its certificate lies beside it.",
                 path=self.export,
             )
-        for path in (self.export, self.certificate, self.grid, self.probes):
+        for path in self.all():
             if path.exists() and not overwrite:
                 raise DataError(
                     "exists: choose another name, or replace it (overwrite=True; --force).",
@@ -104,7 +111,7 @@ def export(
     Parameters
     ----------
     model : LinearRanker, BoostedRanker or another model of rankwright
-        A fitted model.
+        A fitted model, or a scikit-learn pipeline of scalers, imputers and one.
     target : str
         Where it goes, such as ``"solr"``; see ``rankwright export --list``.
     path : str or path-like
@@ -131,25 +138,28 @@ def export(
         check_count("probes", probes)
     paths = Paths.beside(path)
     paths.check(overwrite)
+    check_exportable(model)
+    model = folded(model, found.number)
     asked = options_of(paths.export.with_suffix("").name, options)
     rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
-    written = found.write(rules, asked)
-    grid = grid_model(model, rules, found)
-    sample = None if data is None else Sample.of(data, model, found.number)
-    about, more = _of_data(sample, model, grid, rules, placed, found, written, frozenset(allow))
-    judges = judges_of(found, written.content, rules, asked)
+    sample = _given_rows(data, model, rules, found.number, asked.present)
     given = None if sample is None else sample.X
-    rows = probe_blocks(rules, found.number, given, probes, asked.present)
+    wanted, rules = rules, found.reachable(rules, given)
+    written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
+    grid = grid_model(model, rules, found)
+    about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
+    judges = judges_of(found, written.content, rules, asked)
+    rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
     trial = judged(judges, rules, Reference(grid, rules), rows)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
     certificate = Certificate(
         target=found.name,
-        engine=found.engine,
-        outcome=_outcome(found, rules, placed, written),
+        engine=found.versions(rules, asked),
+        outcome=_reached(found, rules, placed, written),
         number=found.number,
-        missing=asked.missing,
-        size=_size(rules),
+        missing=found.missing(rules, asked),
+        size=_described(rules),
         names=rules.names,
         judgements=trial.judgements,
         **_of_leaves(placed),
@@ -198,14 +208,20 @@ def prepared(
     return replace(rules, trees=placed.trees), placed, allowed
 
 
+def check_exportable(model: Any) -> None:
+    """Raise unless a model is one of the library, and fitted."""
+    kind = type(model).__name__
+    if kind in CLASSES and "n_features_in_" not in vars(model):
+        raise ValueError(f"{kind} must be fitted before it is exported.")
+
+
 def options_of(name: str, given: Mapping[str, Any]) -> Options:
     """Return what a user says of the place; a TypeError for what nobody asks."""
     known = [one.name for one in fields(Options)]
     for key in given:
         if key not in known:
             raise TypeError(f"there is no option {key!r}.{meant(key, known)}")
-    present = frozenset(given.get("present", ()))
-    return Options(**{"name": name, **given, "present": present})
+    return Options(**{"name": name, **given})
 
 
 def check_leaves(leaves: str | None, target: Target) -> None:
@@ -220,7 +236,7 @@ def check_leaves(leaves: str | None, target: Target) -> None:
 
 
 def _of_data(
-    sample: Sample | None,
+    sample: SampleRows | None,
     model: Any,
     grid: Any,
     rules: Rules,
@@ -230,8 +246,9 @@ def _of_data(
     allow: frozenset[str],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the export means for the rows of the user, and warnings."""
+    told = target.warnings(rules, None if sample is None else sample.given)
     if sample is None:
-        return {}, []
+        return {}, told
     refusals: list[Refusal] = []
     n = sample.rounded_elsewhere(rules, target.number)
     if n:
@@ -242,7 +259,7 @@ def _of_data(
     for refusal in refusals:
         if refusal.code not in allow:
             raise refusal
-    warnings = [refusal.reason for refusal in refusals]
+    warnings = [*told, *(refusal.reason for refusal in refusals)]
     ours = Reference(model, rules)(sample.given)
     shift = 0.0 if placed is None else placed.trees.shift
     facts = sample.facts(ours, Reference(grid, rules)(sample.X), shift)
@@ -254,7 +271,34 @@ def _of_data(
     return {"sha256": sample.digest(), **facts}, warnings
 
 
-def _outcome(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
+def _given_rows(
+    data: Any, model: Any, rules: Rules, number: str, present: frozenset[str]
+) -> SampleRows | None:
+    """Return the rows of the user, if there are any; raise if one lacks what is always present."""
+    sample = None if data is None else SampleRows.of(data, model, number)
+    for name in sorted(present):
+        if name not in rules.names:
+            hint = meant(name, rules.names)
+            raise DataError(f"present must be features of the model, not {name!r:.100}.{hint}")
+        lacks = () if sample is None else np.isnan(sample.X[:, rules.names.index(name)])
+        if np.any(lacks):
+            raise DataError(
+                f"present says that every document has {name}, but {np.count_nonzero(lacks)} rows "
+                "of the data do not."
+            )
+    return sample
+
+
+def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Written:
+    """Return what was written, with the gaps of thresholds that were moved before."""
+    if wanted.trees is None or has.trees is None:
+        return written
+    cuts = wanted.trees.cuts[number], has.trees.cuts[number]
+    moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
+    return replace(written, gaps=joined([*moved, *written.gaps]))
+
+
+def _reached(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
     if placed is None:
         return "exact" if target.arithmetic == "lanes" else "bounded"
     if placed.how == "nearest":
@@ -273,7 +317,7 @@ def _bound(target: Target, rules: Rules, placed: Placed | None) -> float:
     return n * u / (1 - n * u)
 
 
-def _size(rules: Rules) -> str:
+def _described(rules: Rules) -> str:
     if rules.trees is not None:
         return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
     assert rules.linear is not None

@@ -77,7 +77,7 @@ def place(trees: Trees, how: Leaves, shifted: bool) -> Placed:
     leaf = trees.leaf if how == "own" else _nearest(trees)
     placed = replace(trees, leaf=leaf)
     if shifted:
-        low = -math.fsum(placed.smallest())
+        low = max(0.0, -math.fsum(placed.smallest()))
         placed = replace(placed, shift=float(np.float32(low)) if how == "nearest" else low)
     moved = np.abs(leaf - trees.leaf)
     bound = 0.0 if how == "own" else nearest_bound(trees, placed)
@@ -91,11 +91,11 @@ def _on_grid(trees: Trees, shifted: bool) -> Placed:
         g = math.ldexp(1.0, exponent)
         units = np.rint(trees.leaf / g)
         placed = replace(trees, leaf=units * g + 0.0)  # never -0.0
-        low = -math.fsum(placed.smallest()) if shifted else 0.0
-        if math.fsum(placed.largest()) + abs(low) <= UNITS * g:
+        low = max(0.0, -math.fsum(placed.smallest())) if shifted else 0.0
+        if math.fsum(placed.largest()) + low <= UNITS * g:
             moved = float(np.abs(placed.leaf - trees.leaf).max())
             bound = trees.n_trees * g / 2
-            return Placed(replace(placed, shift=low + 0.0), "grid", g, moved, bound)
+            return Placed(replace(placed, shift=low), "grid", g, moved, bound)
         exponent += 1
     raise Refusal(
         "leaves",

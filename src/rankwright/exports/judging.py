@@ -22,7 +22,7 @@ _REPLAYED = 1000  # probes that are written down
 
 
 @dataclass(frozen=True)
-class Trial:
+class Hearing:
     """What came out.
 
     Attributes
@@ -79,12 +79,12 @@ def judges_of(target: Target, content: bytes, rules: Rules, options: Options) ->
 
 def judged(
     judges: list[NamedJudge], rules: Rules, reference: Judge, blocks: Iterable[Rows]
-) -> Trial:
+) -> Hearing:
     """Return what judges say of probes; each that differs from the model is remembered."""
     rows, scores, n_rows = hashlib.sha256(), hashlib.sha256(), 0
     replayed = _Replayed(rules.n_features)
     n_differ, first = [0] * len(judges), None
-    for X in _joined(blocks, rules.n_features):
+    for X in _in_large_blocks(blocks, rules.n_features):
         ours = reference(X)
         for i, one in enumerate(judges):
             theirs = one.judge(X)
@@ -101,7 +101,7 @@ def judged(
     )
     # Of rows and scores apart: how many are judged at once does not matter.
     digest = hashlib.sha256((rows.hexdigest() + scores.hexdigest()).encode()).hexdigest()
-    return Trial(n_rows, digest, said, replayed.rows, replayed.verdicts(), first)
+    return Hearing(n_rows, digest, said, replayed.rows, replayed.verdicts(), first)
 
 
 def differences(ours: Verdicts, theirs: Verdicts) -> Ints:
@@ -143,7 +143,7 @@ def _difference(
     )
 
 
-def _joined(blocks: Iterable[Rows], n_features: int) -> Iterator[Rows]:
+def _in_large_blocks(blocks: Iterable[Rows], n_features: int) -> Iterator[Rows]:
     """Yield rows in larger blocks."""
     most = max(1, min(_BLOCK, _CELLS // n_features))
     held: list[Rows] = []

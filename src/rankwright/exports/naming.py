@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 
 from rankwright.data.feature_names import listed
 from rankwright.exceptions import DataError
@@ -15,17 +17,17 @@ def engine_names(
 ) -> tuple[str, ...]:
     """Return a name for each feature of a model; a DataError unless all differ.
 
-    >>> engine_names(["f1", "f2"], {"f2": "price"})
-    ('f1', 'price')
+    A mapping tells the model's own names, or numbers from 1 on as in LETOR files.
+
+    >>> engine_names(["f1", "f2"], {"f2": "price"}), engine_names(["title", "age"], {"1": "bm25"})
+    (('f1', 'price'), ('bm25', 'age'))
     """
     if given is None:
         names = list(own)
     elif isinstance(given, Mapping):
-        for name in given:
-            if name not in own:
-                hint = meant(name, own)
-                raise DataError(f"names must be of the model's features, not {name!r}.{hint}")
-        names = [given.get(name, name) for name in own]
+        names = list(own)
+        for key, name in given.items():
+            names[_place(key, own)] = name
     else:
         names = list(given)
     if len(names) != len(own):
@@ -39,3 +41,40 @@ def engine_names(
     if twice:
         raise DataError(f"names must differ, but {listed(twice)} came more than once.")
     return tuple(names)
+
+
+def _place(key: str, own: Sequence[str]) -> int:
+    """Return which feature is meant by a name of the model, or a number."""
+    if key in own:
+        return list(own).index(key)
+    if str(key).isdecimal() and 1 <= int(key) <= len(own):
+        return int(key) - 1
+    raise DataError(f"names must be of the model's features, not {key!r}.{meant(key, own)}")
+
+
+def read_names(path: str | PathLike[str]) -> list[str] | dict[str, str]:
+    """Return the names in a file: one a line, or ``model's name or number TAB engine's name``."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
+    except UnicodeDecodeError:
+        raise DataError("must be UTF-8 text.", path=path) from None
+    lines = {i: line.strip().split("\t") for i, line in enumerate(text.split("\n"), 1)}
+    lines = {i: cells for i, cells in lines.items() if cells != [""]}
+    if not lines:
+        raise DataError("must have a name in each line, but is empty.", path=path)
+    width = len(next(iter(lines.values())))
+    pairs: dict[str, str] = {}
+    for i, cells in lines.items():
+        if len(cells) != width or width > 2:
+            raise DataError(
+                "every line must be a name, or every line a feature and its name with a tab "
+                "between.",
+                path=path,
+                line=i,
+            )
+        if width == 2 and cells[0] in pairs:
+            raise DataError(f"{cells[0]!r} has a name already.", path=path, line=i)
+        pairs[cells[0]] = cells[-1]
+    return pairs if width == 2 else [cells[0] for cells in lines.values()]

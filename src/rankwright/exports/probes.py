@@ -13,13 +13,15 @@ function of the trees, the type of the numbers and the data, so that they can be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwright.exports.gaps import without_tiny
 from rankwright.exports.rules import NUMBERS, Linear, Rules, Trees
+from rankwright.exports.targets.target import Gap
 from rankwright.trees.forest import ZERO
 
 _LINEAR_ROWS = 2000  # random rows; there are no borders to look for
@@ -32,14 +34,19 @@ def probe_blocks(
     data: NDArray[Any] | None,
     most: int | None,
     present: frozenset[str] = frozenset(),
+    gaps: Sequence[Gap] = (),
 ) -> Iterator[NDArray[Any]]:
     """Yield probe rows in blocks, without duplicates; at most ``most``, spread over all of them.
 
     Rows of the data, if there are any, come first; they are at most half of these. No row lacks a
-    feature that is always present.
+    feature that is always present, and none has a value of a gap between 0 and what the library
+    takes for it.
     """
     always = [j for j, name in enumerate(rules.names) if name in present]
-    for rows in _all_rows(rules, number, data, most):
+    blocks = (
+        without_tiny(rows, rules.names, gaps) for rows in _all_rows(rules, number, data, most)
+    )
+    for rows in _new(blocks):
         possible = rows[~np.isnan(rows[:, always]).any(axis=1)] if always else rows
         if len(possible):
             yield possible
@@ -49,7 +56,6 @@ def _all_rows(
     rules: Rules, number: str, data: NDArray[Any] | None, most: int | None
 ) -> Iterator[NDArray[Any]]:
     dtype = NUMBERS[number]
-    seen: set[int] = set()
     sample = np.zeros((0, rules.n_features), dtype) if data is None else data.astype(dtype)
     before = [sample] if len(sample) else []
     if rules.linear is not None:
@@ -58,10 +64,9 @@ def _all_rows(
         is_last = rules.trees is None and i == len(before) - 1
         part = _spread(rows, 0, len(rows), most if is_last else most and (most + 1) // 2)
         most = most and most - len(part)
-        yield from _new(part, seen)
+        yield part
     if rules.trees is not None:
-        for rows in _tree_rows(rules.trees, number, sample, most):
-            yield from _new(rows, seen)
+        yield from _tree_rows(rules.trees, number, sample, most)
 
 
 def _tree_rows(
@@ -93,16 +98,18 @@ def _spread(rows: NDArray[Any], begin: int, total: int, most: int | None) -> NDA
     return rows[(at + 1) * most // total > at * most // total]
 
 
-def _new(rows: NDArray[Any], seen: set[int]) -> Iterator[NDArray[Any]]:
-    """Yield the rows that were not seen before, if there are any."""
-    keep = np.zeros(len(rows), dtype=bool)
-    for i, row in enumerate(np.ascontiguousarray(rows)):
-        key = hash(row.tobytes())
-        if key not in seen:
-            seen.add(key)
-            keep[i] = True
-    if keep.any():
-        yield rows[keep]
+def _new(blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield of each block the rows that were not seen before, if there are any."""
+    seen: set[int] = set()
+    for rows in blocks:
+        keep = np.zeros(len(rows), dtype=bool)
+        for i, row in enumerate(np.ascontiguousarray(rows)):
+            key = hash(row.tobytes())
+            if key not in seen:
+                seen.add(key)
+                keep[i] = True
+        if keep.any():
+            yield rows[keep]
 
 
 def _values(trees: Trees, number: str, sample: NDArray[Any]) -> NDArray[Any]:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
-from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
 from rankwright.scoring.rules import (
     OrdinalClassRule,
@@ -285,14 +284,6 @@ def _half_way(n_ranks: int) -> Floats:
             least = float(np.nextafter(least, -np.inf))
         found.append(least)
     return np.array(found)
-
-
-def check_rows(rules: Rules, n_features: int, what: str) -> None:
-    """Raise unless data have the features of the model."""
-    if n_features != rules.n_features:
-        raise DataError(
-            f"{what} must have the {rules.n_features} features of the model, but has {n_features}."
-        )
 
 
 Leaves = Literal["own", "grid", "nearest"]

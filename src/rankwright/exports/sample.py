@@ -21,7 +21,7 @@ _COARSE = 1e-3  # of the median gap between neighbouring scores: the grid's step
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleRows:
     """Rows of the user, as the engine reads them.
 
     Attributes
@@ -39,7 +39,7 @@ class Sample:
     groups: Groups
 
     @classmethod
-    def of(cls, data: Any, model: Any, number: str) -> Sample:
+    def of(cls, data: Any, model: Any, number: str) -> SampleRows:
         """Return the rows of a data set whose features are the model's."""
         if not isinstance(data, Dataset):
             data = Dataset(data, np.zeros(len(data)), allow_nan=True)

@@ -129,7 +129,8 @@ def check_arithmetic(state: State) -> None:
     if "arithmetic_" in state:
         if state["arithmetic_"] not in ARITHMETICS:
             raise DataError(f"arithmetic_ must be one of {', '.join(ARITHMETICS)}.")
-        if np.atleast_2d(state["coef_"]).shape[0] != 1:
+        coef = state.get("coef_")
+        if not isinstance(coef, np.ndarray) or (coef.ndim > 1 and len(coef) != 1):
             raise DataError("arithmetic_ is for models with one score.")
 
 

@@ -1,7 +1,7 @@
 """Bounds as functions of data and model: what is guaranteed, and what happened."""
 
 from rankwright.theory.budget import budget_bound, budget_theorem
-from rankwright.theory.certificate import Certificate, certificate
+from rankwright.theory.certificate import LossCertificate, certificate
 from rankwright.theory.generalization import Generalization, chapelle_wu_rate, generalization
 from rankwright.theory.gradients import radius, score_gradient_norms, slam_proposition4
 from rankwright.theory.guarantee import Guarantee
@@ -50,11 +50,11 @@ from rankwright.theory.xendcg import (
 
 __all__ = [
     "SVMMAP",
-    "Certificate",
     "Consistency",
     "Generalization",
     "Guarantee",
     "LargeMarginNDCG",
+    "LossCertificate",
     "LossFacts",
     "LossTable",
     "MarginReport",

@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class LossCertificate:
     r"""A loss beside what it promises.
 
     .. math::
@@ -138,7 +138,7 @@ class Certificate:
 
 def certificate(
     loss: str | Loss, scores: ArrayLike, y: ArrayLike, groups: Groups | None = None
-) -> Certificate:
+) -> LossCertificate:
     r"""Check :math:`L_q \ge \mathrm{lower}_q` on every query.
 
     Parameters
@@ -173,7 +173,7 @@ def certificate(
         raise ValueError(f"loss must have a bound to be certified, but {loss!r} has none.")
     labels, values, groups = check_query_data(scores, y, groups)
     ids = groups.names
-    return Certificate(
+    return LossCertificate(
         loss,
         bound,
         asked.per_query(values, labels, groups),

@@ -70,10 +70,10 @@ class ReadTree:
 def in_blocks(X: NDArray[Any], score: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
     """Return what ``score`` gives for blocks of documents, each with a row for each feature."""
     with ThreadPoolExecutor(n_threads(None)) as pool:
-        found = list(pool.map(lambda part: score(np.ascontiguousarray(part.T)), _blocks(X)))
+        found = list(pool.map(lambda part: score(np.ascontiguousarray(part.T)), _row_blocks(X)))
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def _blocks(X: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def _row_blocks(X: NDArray[Any]) -> Iterator[NDArray[Any]]:
     for begin in range(0, len(X), _ROWS):
         yield X[begin : begin + _ROWS]

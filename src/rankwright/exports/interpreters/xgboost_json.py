@@ -11,7 +11,6 @@ turn, all in float32.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.reading import read_json, reading
 from rankwright.exports.interpreters.walking import ReadTree, in_blocks
 from rankwright.exports.targets.target import Judge, Verdicts
 
@@ -29,7 +29,8 @@ _LEAF = {"nodeid", "leaf"}
 def xgboost_json(definition: str, names: Sequence[str], missing: str) -> Judge:
     """Return the scores of a definition, by the plugins' rule."""
     places = {name: j for j, name in enumerate(names)}
-    trees = [_read(root, places) for root in json.loads(definition)]
+    with reading("trees as the plugins take them"):
+        trees = [_dumped_tree(root, places) for root in read_json(definition)]
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
         score = np.zeros(columns.shape[1], dtype=np.float32)
@@ -52,23 +53,22 @@ def xgboost_json(definition: str, names: Sequence[str], missing: str) -> Judge:
     return judge
 
 
-def _read(root: Any, places: dict[str, int]) -> ReadTree:
+def _dumped_tree(root: Any, places: dict[str, int]) -> ReadTree:
     tree = ReadTree()
-
-    def add(node: Any) -> int:
+    rest: list[tuple[Any, list[int], int]] = [(root, [0], 0)]
+    while rest:
+        node, children, place = rest.pop()
         if node.keys() == _LEAF:
-            return tree.add_leaf(_float32(node["leaf"]))
+            children[place] = tree.add_leaf(_float32(node["leaf"]))
+            continue
         if node.keys() != _SPLIT:
             raise DataError(f"a node must have the keys {', '.join(sorted(_SPLIT))}.")
         yes, no = node["children"]
         if (yes["nodeid"], no["nodeid"]) != (node["yes"], node["no"]):
             raise DataError(f"node {node['nodeid']} must have its children in the order yes, no.")
         says = _float32(node["split_condition"]), node["missing"] == node["yes"]
-        place = tree.add_node(places[node["split"]], says)
-        tree.left[place], tree.right[place] = add(yes), add(no)
-        return place
-
-    add(root)
+        children[place] = here = tree.add_node(places[node["split"]], says)
+        rest += [(no, tree.right, here), (yes, tree.left, here)]
     return tree
 
 

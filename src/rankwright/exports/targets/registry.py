@@ -11,9 +11,14 @@ from rankwright.suggestions import meant
 # Name for users: module of this package, class. Loaded when it is asked for.
 _WHERE = {
     "elasticsearch": ("elasticsearch", "Elasticsearch"),
+    "opensearch": ("opensearch", "Opensearch"),
+    "elastic": ("elastic", "Elastic"),
+    "ranklib": ("ranklib", "RankLib"),
     "c": ("c", "C"),
     "java": ("java", "Java"),
     "lightgbm": ("lightgbm", "LightGBM"),
+    "solr": ("solr", "Solr"),
+    "vespa": ("vespa", "Vespa"),
     "onnx": ("onnx", "ONNX"),
     "sql": ("sql", "SQL"),
     "xgboost": ("xgboost", "XGBoost"),

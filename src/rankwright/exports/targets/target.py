@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.validation import Floats
+from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Leaves, Rules
 
@@ -52,6 +53,10 @@ class Engine:
     judge: Judge
 
 
+Missing = Literal["by-node", "zero", "right"]
+"""What an engine does with a missing value: it follows the split, takes it for 0, or goes right."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What a user may say of the place that a model goes to.
@@ -65,8 +70,7 @@ class Options:
     dialect : str
         Of SQL.
     missing : {"by-node", "zero", "right"}
-        What an engine does with a missing value, where versions differ: it follows the split, takes
-        it for 0, or goes right.
+        What an engine does with a missing value, where versions differ.
     present : frozenset of str
         Features that every document has.
     """
@@ -74,8 +78,15 @@ class Options:
     name: str = "model"
     store: str = "features"
     dialect: str = "duckdb"
-    missing: Literal["by-node", "zero", "right"] = "by-node"
+    missing: Missing = "by-node"
     present: frozenset[str] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(Missing):
+            policies = ", ".join(get_args(Missing))
+            raise DataError(f"missing must be one of {policies}, but is {self.missing!r:.50}.")
+        present = {self.present} if isinstance(self.present, str) else self.present
+        object.__setattr__(self, "present", frozenset(present))
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,8 @@ class Target(Protocol):
     """What it can hold, as ``export --list`` says it."""
     number: ClassVar[Literal["float32", "float64"]]
     """What the engine reads features as."""
+    suffix: ClassVar[str] = ".json"
+    """How the names of its files end."""
     leaves: ClassVar[Leaves] = "grid"
     """Where leaves go by default."""
     arithmetic: ClassVar[Literal["lanes", "float32", "float64"] | None] = None
@@ -134,13 +147,33 @@ class Target(Protocol):
     gives_labels: ClassVar[bool] = False
     """Whether the engine gives the labels of ordinal models, not scores alone."""
     shifted: ClassVar[bool] = False
-    """Whether scores are made positive."""
+    """Whether scores are made positive, by the file or by the engine; the shift is on the grid."""
     judged_by: ClassVar[str] = ""
     """What the interpreter goes by, such as ``"the plugin's rule"``."""
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
         ...
+
+    def versions(self, rules: Rules, options: Options) -> str:
+        """Return the engine, with the versions that do what the options say."""
+        return self.engine
+
+    def missing(self, rules: Rules, options: Options) -> Missing:
+        """Return what the engine does with a missing value."""
+        return options.missing
+
+    def warnings(self, rules: Rules, data: Rows | None) -> list[str]:
+        """Return what the user should know of the features, by the model and by rows of data."""
+        return []
+
+    def reachable(self, rules: Rules, data: Rows | None) -> Rules:
+        """Return the model with the thresholds that the engine can have.
+
+        They may be others than those asked for, on the other side of as few of the data's values
+        as can be: what is between them are gaps.
+        """
+        return rules
 
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the model as the engine takes it; its leaves are where they must be."""

@@ -1,0 +1,198 @@
+"""``rankwright export``: a model as an engine takes it, with a certificate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwright.cli.columns import TABLE
+from rankwright.cli.terminal import Json, doing, print_table, read_like_model
+
+if TYPE_CHECKING:
+    from rankwright.comparison.result import Comparison
+    from rankwright.data.columns import Columns
+
+ModelFile = Annotated[str | None, typer.Argument(help="The model file (*.rw).")]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        help="A file with what the engine calls the features: one name a line, or the model's name "
+        "or number, a tab, and the name."
+    ),
+]
+SampleFile = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="Rows as the engine will see them: they are probed, and what changes is said.",
+    ),
+]
+
+
+def export(
+    model: ModelFile = None,
+    to: Annotated[str | None, typer.Option(help="Where it goes; --list tells the targets.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="The file to write; the certificate lies beside it."),
+    ] = None,
+    data: SampleFile = None,
+    names: Names = None,
+    leaves: Annotated[
+        str | None,
+        typer.Option(
+            help="grid (sums are exact), nearest (rounded to float32), own (as they are)."
+        ),
+    ] = None,
+    probes: Annotated[
+        int | None, typer.Option(min=1, help="At most so many probe rows; all by default.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Allow what is refused and a matter of judgement; repeatable."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    name: Annotated[
+        str | None, typer.Option(help="What the model is called there; that of the file.")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(help="The feature store, feature set or table there.")
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(help="sql: duckdb, sqlite, postgresql or clickhouse.")
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="What the engine's version does with missing values: by-node, zero, right."
+        ),
+    ] = None,
+    present: Annotated[
+        list[str] | None,
+        typer.Option(help="Features that every document has, with commas; repeatable."),
+    ] = None,
+    list_targets: Annotated[
+        bool, typer.Option("--list", help="Say what each target can hold.")
+    ] = False,
+    columns: Columns = TABLE,
+    as_json: Json = False,
+) -> None:
+    """Write a model for a search engine, a database or a program, and prove its scores there.
+
+    Beside the file are written its certificate, a model whose predictions are the engine's bit for
+    bit (*.grid.rw), and probes with the scores that the engine must give (*.probes.tsv).
+    """
+    if list_targets:
+        print_targets(as_json)
+        return
+    model, to, out = _required(model, to, out)
+    words = {"name": name, "store": store, "dialect": dialect, "missing": missing}
+    options: dict[str, Any] = {key: value for key, value in words.items() if value is not None}
+    options["present"] = [one.strip() for text in present or [] for one in text.split(",")]
+    given = {"leaves": leaves, "probes": probes, "allow": allow or [], "overwrite": force}
+    _export(model, to, out, data, names, columns, as_json, **given, **options)
+
+
+def _export(
+    model: str,
+    to: str,
+    out: str,
+    data: str | None,
+    names: str | None,
+    columns: Columns,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    from rankwright.data.writing import check_not_read
+    from rankwright.exports.exporting import Paths
+    from rankwright.exports.exporting import export as run
+    from rankwright.exports.naming import read_names
+    from rankwright.exports.targets.registry import target_named
+    from rankwright.persistence import load
+
+    target_named(to)
+    paths = Paths.beside(out)
+    paths.check(given["overwrite"])
+    for path in paths.all():
+        check_not_read(path, model, data, names)
+    called = None if names is None else read_names(names)
+    ranker, sample = load(model), None
+    if data is not None:
+        columns = replace(columns, labelled=False)
+        sample = read_like_model(data, model, ranker, columns=columns, jobs=None)
+    with doing(f"Exporting to {to}"):
+        certificate = run(ranker, to, out, data=sample, names=called, **given)
+    if as_json:
+        typer.echo(certificate.to_json(), nl=False)
+        return
+    typer.echo(certificate.text(out, data or "the data"))
+    typer.echo(f"certificate: {paths.certificate}")
+
+
+def _required(model: str | None, to: str | None, out: str | None) -> tuple[str, str, str]:
+    if model is None:
+        raise ValueError("MODEL must be given: a model file (*.rw). --list tells the targets.")
+    if to is None:
+        raise ValueError(
+            "--to TARGET must be given: where the model goes. --list tells the targets."
+        )
+    if out is None:
+        raise ValueError("--out FILE must be given: the file to write.")
+    return model, to, out
+
+
+def print_targets(as_json: bool) -> None:
+    """Print what each target can hold."""
+    from rankwright.exports.targets.registry import TARGETS, target_named
+
+    found = [target_named(name) for name in TARGETS]
+    if as_json:
+        said = [
+            {"target": one.name, "engine": one.engine, "holds": one.holds, "number": one.number}
+            for one in found
+        ]
+        typer.echo(json.dumps(said, indent=2))
+        return
+    rows = [[one.name, one.engine, one.holds, one.number] for one in found]
+    print_table(["target", "engine", "holds", "features as"], rows)
+
+
+# ---- after a comparison ----
+
+
+def refit_of(refit: str | None, target: str | None, folder: str) -> str | None:
+    """Return where the best model is written, which is needed to export it; check the target."""
+    if target is None:
+        return refit
+    from rankwright.exports.targets.registry import target_named
+
+    target_named(target)
+    return str(Path(folder) / "model.rw") if refit is None else refit
+
+
+def export_winner(result: Comparison, model: str, target: str, folder: str) -> None:
+    """Export a model into the folder of a comparison; the run card tells of it, or why not."""
+    from rankwright.exceptions import DataError
+    from rankwright.exports.exporting import Paths
+    from rankwright.exports.exporting import export as run
+    from rankwright.exports.targets.registry import target_named
+    from rankwright.persistence import load
+
+    out = Path(folder) / f"winner{target_named(target).suffix}"
+    told: dict[str, Any] = {"target": target}
+    try:
+        with doing(f"Exporting {result.best} to {target}"):
+            sample = result.folds[0].test
+            certificate = run(load(model), target, out, data=sample, overwrite=True)
+    except DataError as error:  # what was compared stays
+        told["failed"] = str(error)
+        typer.echo(f"rankwright: {result.best} was not exported: {error}", err=True)
+    else:
+        told["certificate"] = Paths.beside(out).certificate.name
+        told["text"] = certificate.text(out, "the test queries")
+        typer.echo(f"{out}: {told['text']}", err=True)
+    result.card["export"] = told

@@ -1,0 +1,180 @@
+"""A rank profile of Vespa: functions of rank features, in doubles, each operation rounded.
+
+Of the language of expressions there is what linear and ordinal models need: numbers, features,
+``+``, ``-``, ``*``, ``<``, ``>=``, ``if``, ``isNan`` and ``max``, where ``*`` goes before ``+`` and
+``-``, these before comparisons, and equal ones from the left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwright.exceptions import DataError
+from rankwright.exports.interpreters.reading import reading
+from rankwright.exports.rules import Labels
+from rankwright.exports.targets.target import Judge, Verdicts
+
+Value = Callable[[NDArray[Any]], Any]
+"""What an expression gives for the columns of features."""
+
+_FUNCTION = re.compile(r"function (\w+)\(\) \{\s*expression: ([^\n]*)\s*\}")
+_FIRST = re.compile(r"first-phase \{\s*expression: (\w+)\s*\}")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_CALL = re.compile(r"(if|isNan|max)\(")
+_ARGUMENTS = {"if": 3, "isNan": 1, "max": 2}
+_FUNCTIONS: dict[str, Any] = {"if": np.where, "isNan": np.isnan, "max": np.maximum}
+_OPERATORS: list[dict[str, Any]] = [
+    {"<": np.less, ">=": np.greater_equal},
+    {"+": np.add, "-": np.subtract},
+    {"*": np.multiply},
+]
+
+
+def vespa_profile(content: bytes, names: Sequence[str], labels: Labels | None) -> Judge:
+    """Return the scores of a rank profile, and its labels if it gives any."""
+    with reading("a rank profile"):
+        return _profile_scores(content.decode(), names, labels)
+
+
+def _profile_scores(text: str, names: Sequence[str], labels: Labels | None) -> Judge:
+    functions: dict[str, Value] = {}
+    for name, expression in _FUNCTION.findall(text):
+        functions[name] = _Parser(expression, names, functions).whole()
+    first = _FIRST.search(text)
+    if first is None or first[1] not in functions:
+        raise DataError("a rank profile must have a first-phase of one of its functions.")
+    scores = [name for name in functions if name.startswith("model_score")]
+
+    def judge(X: NDArray[Any]) -> Verdicts:
+        columns = X.astype(np.float64).T
+
+        def of(name: str) -> NDArray[Any]:
+            return np.asarray(np.broadcast_to(functions[name](columns), len(X)), dtype=np.float64)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.stack([of(name) for name in scores], axis=1)
+            label = None if labels is None else _places(of("model_label"), labels)
+        return Verdicts(found[:, 0] if len(scores) == 1 else found, label)
+
+    return judge
+
+
+def _places(values: NDArray[Any], labels: Labels) -> NDArray[np.int64]:
+    """Return the places of labels, given by their numbers, or by their places."""
+    numbers = all(isinstance(one, int | float) for one in labels.classes)
+    classes = np.array(labels.classes if numbers else range(len(labels.classes)), np.float64)
+    order = np.argsort(classes)
+    at = order[np.minimum(classes[order].searchsorted(values), len(classes) - 1)]
+    if (classes[at] != values).any():
+        raise DataError("the label that a rank profile gives must be one of the model's.")
+    return np.asarray(at, dtype=np.int64)
+
+
+class _Parser:
+    """An expression, read from the left, each operator by its precedence."""
+
+    def __init__(self, text: str, names: Sequence[str], functions: dict[str, Value]) -> None:
+        self.text, self.at, self.functions = text, 0, functions
+        self.places = {name: j for j, name in enumerate(names)}
+
+    def whole(self) -> Value:
+        found = self.binary(0)
+        if self.at != len(self.text):
+            raise self.error()
+        return found
+
+    def error(self) -> DataError:
+        return DataError(f"an expression cannot be read from {self.text[self.at :]!r:.60} on.")
+
+    def take(self, sign: str) -> bool:
+        """Tell whether a sign is next, and pass it and spaces around it."""
+        end = self.at
+        while self.text[end : end + 1] == " ":
+            end += 1
+        if not self.text.startswith(sign, end):
+            return False
+        end += len(sign)
+        while self.text[end : end + 1] == " ":
+            end += 1
+        self.at = end
+        return True
+
+    def need(self, sign: str) -> None:
+        if not self.take(sign):
+            raise self.error()
+
+    def binary(self, level: int) -> Value:
+        """Return operands with operators of a precedence between them, from the left."""
+        if level == len(_OPERATORS):
+            return self.operand()
+        parts: list[tuple[Any, Value]] = [(None, self.binary(level + 1))]
+        while True:
+            sign = next((sign for sign in _OPERATORS[level] if self.take(sign)), None)
+            if sign is None:
+                break
+            parts.append((_OPERATORS[level][sign], self.binary(level + 1)))
+        if len(parts) == 1:
+            return parts[0][1]
+
+        def value(columns: NDArray[Any]) -> Any:
+            found = parts[0][1](columns)
+            for operator, part in parts[1:]:
+                found = operator(found, part(columns))
+            return found
+
+        return value
+
+    def operand(self) -> Value:
+        if self.take("-"):
+            inner = self.operand()
+            return lambda columns: np.negative(inner(columns))
+        if self.take("("):
+            found = self.binary(0)
+            self.need(")")
+            return found
+        if call := _CALL.match(self.text, self.at):
+            self.at = call.end()
+            return self.call(call[1])
+        if number := _NUMBER.match(self.text, self.at):
+            self.at = number.end()
+            constant = np.float64(number[0])
+            return lambda columns: constant
+        return self.feature()
+
+    def call(self, name: str) -> Value:
+        arguments = [self.binary(0)]
+        while self.take(","):
+            arguments.append(self.binary(0))
+        self.need(")")
+        if len(arguments) != _ARGUMENTS[name]:
+            raise self.error()
+        apply = _FUNCTIONS[name]
+        return lambda columns: apply(*(argument(columns) for argument in arguments))
+
+    def feature(self) -> Value:
+        """Return a feature, or a function of the profile; of several that fit the longest."""
+        end = self.end_of_name()
+        name = self.text[self.at : end]
+        if name in self.places:
+            self.at, place = end, self.places[name]
+            return lambda columns: columns[place]
+        if name in self.functions:
+            self.at = end
+            return self.functions[name]
+        raise self.error()
+
+    def end_of_name(self) -> int:
+        """Return where a name ends, brackets and all that is in them included."""
+        depth, end = 0, self.at
+        while end < len(self.text):
+            sign = self.text[end]
+            if depth == 0 and not re.match(r"[A-Za-z0-9_@$.(]", sign):
+                break
+            depth += (sign == "(") - (sign == ")")
+            end += 1
+        return end

@@ -1,0 +1,193 @@
+"""The form between models and engines: of every model that has one, and of pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+import rankwright as rw
+from rankwright.baselines import BestFeature
+from rankwright.exports.folding import folded
+from rankwright.exports.reference import Reference
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.rules import Rules, rules_of
+from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
+
+EXPORTABLE: dict[str, Any] = {
+    "BoostedRanker": lambda: rw.BoostedRanker(n_estimators=5, n_jobs=1).fit(FILLED, LABELS, QID),
+    "LinearRanker": lambda: rw.LinearRanker().fit(FILLED, LABELS, QID),
+    "DominationRank": lambda: rw.DominationRank().fit(FILLED, LABELS, QID),
+    "SLAMPerceptron": lambda: rw.SLAMPerceptron().fit(FILLED, LABELS, QID),
+    "OnlineRanker": lambda: rw.OnlineRanker().fit(FILLED, LABELS, QID),
+    "PAMIR": lambda: rw.PAMIR().fit(FILLED, LABELS, QID),
+    "PRank": lambda: rw.PRank().fit(FILLED, LABELS),
+    "WidrowHoff": lambda: rw.WidrowHoff().fit(FILLED, LABELS),
+    "PredtronOrdinal": lambda: rw.PredtronOrdinal().fit(FILLED, LABELS),
+    "PredtronOrdinal of two": lambda: rw.PredtronOrdinal().fit(FILLED, LABELS > 1),
+    "PredtronRanker": lambda: rw.PredtronRanker().fit(FILLED, LABELS, QID),
+    "BestFeature": lambda: BestFeature().fit(FILLED, LABELS, QID),
+}
+
+
+def by_rules(rules: Rules, X: Any) -> Any:
+    """Score rows by the form in between, in doubles, one row and one node at a time."""
+    found: list[Any] = []
+    for x in X.astype(np.float64):
+        if rules.trees is not None:
+            trees, total = rules.trees, 0.0
+            for k in range(trees.n_trees):
+                forest, node = trees.forest, 0 if trees.nodes(k) else ~0
+                while node >= 0:
+                    i = int(forest.node_begin[k]) + node
+                    value = x[forest.feature[i]]
+                    left = (
+                        trees.nan_left[i] if np.isnan(value) else value <= trees.cuts["float64"][i]
+                    )
+                    node = int((forest.left if left else forest.right)[i])
+                total += trees.leaf[int(forest.leaf_begin[k]) + ~node]
+            found.append([total])
+        else:
+            assert rules.linear is not None
+            x = x if rules.linear.fill is None else np.where(np.isnan(x), rules.linear.fill, x)
+            found.append(rules.linear.weights @ x + rules.linear.bias)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", EXPORTABLE)
+def test_the_form_in_between_is_the_model(name: str) -> None:
+    model = EXPORTABLE[name]()
+    rules = rules_of(model)
+    X = FILLED[:200]
+    scores = by_rules(rules, X)
+    reference = Reference(model, rules)(X)
+    np.testing.assert_allclose(scores, np.asarray(reference.scores).reshape(scores.shape), 1e-10)
+    predicted = model.predict(X)
+    if rules.labels is None:
+        np.testing.assert_allclose(scores[:, 0], predicted, rtol=1e-10, atol=1e-12)
+    else:
+        one = scores[:, 0] if rules.labels.thresholds is not None else scores
+        labels = np.array(rules.labels.classes)[rules.labels.of(one)]
+        assert (labels == predicted).mean() > 0.99  # a score may round to the other side
+        np.testing.assert_array_equal(np.array(rules.labels.classes)[reference.labels], predicted)
+
+
+def test_ranks_that_are_rounded_turn_where_the_sum_does() -> None:
+    model = rw.WidrowHoff(fit_intercept=False).fit(FILLED, LABELS)
+    rules = rules_of(model)
+    assert rules.labels is not None
+    for b, rank in zip(np.asarray(rules.labels.thresholds), range(2, 5), strict=True):
+        assert np.floor(b + 0.5) == rank
+        assert np.floor(np.nextafter(b, -9.0) + 0.5) == rank - 1
+
+
+@pytest.mark.parametrize(
+    ("model", "code"),
+    [
+        (lambda: rw.MulticlassPerceptron().fit(FILLED, LABELS), "model"),
+        (lambda: rw.PredtronClassifier().fit(FILLED, LABELS), "model"),
+        (lambda: rw.PRank(kernel="rbf").fit(FILLED[:200], LABELS[:200]), "kernel"),
+        (
+            lambda: rw.BoostedRanker(
+                n_estimators=5, n_jobs=1, lightgbm_params={"zero_as_missing": True}
+            ).fit(ROWS, LABELS, QID),
+            "zero_as_missing",
+        ),
+    ],
+)
+def test_what_no_engine_can_is_refused(model: Any, code: str) -> None:
+    with pytest.raises(Refusal, match="What to do") as refused:
+        rules_of(model())
+    assert refused.value.code == code
+
+
+def test_a_model_that_is_not_fitted_or_not_ours() -> None:
+    with pytest.raises(ValueError, match="must be fitted"):
+        rules_of(rw.LinearRanker())
+    with pytest.raises(TypeError, match="model must be one of"):
+        rules_of("model.rw")
+
+
+# ---- pipelines ----
+
+SCALERS: dict[str, Any] = {
+    "standard": StandardScaler,
+    "minmax": lambda: MinMaxScaler((-1, 3), clip=True),
+    "maxabs": MaxAbsScaler,
+    "robust": RobustScaler,
+    "quantile": lambda: QuantileTransformer(n_quantiles=50, random_state=0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SCALERS)
+def test_scalers_fold_into_thresholds_without_a_difference(name: str, dtype: Any) -> None:
+    X = ROWS.astype(dtype)
+    ranker = rw.BoostedRanker(n_estimators=20, n_jobs=1, num_leaves=15, random_state=0)
+    scaler = SCALERS[name]()
+    pipeline = make_pipeline(scaler, ranker)
+    ranker.fit(scaler.fit_transform(X), LABELS, QID)
+    alone = folded(pipeline, np.dtype(dtype).name)
+    rng = np.random.default_rng(0)
+    other = (X + rng.normal(size=X.shape) * rng.choice([0, 1e-7, 1])).astype(dtype)
+    for rows in (X, other, np.zeros_like(X[:1]), np.full_like(X[:1], np.nan)):
+        np.testing.assert_array_equal(alone.predict(rows), pipeline.predict(rows))
+
+
+def test_an_imputer_folds_into_the_side_of_missing_values() -> None:
+    imputer, ranker = SimpleImputer(strategy="median"), rw.BoostedRanker(n_estimators=20, n_jobs=1)
+    ranker.fit(imputer.fit_transform(ROWS), LABELS, QID)
+    pipeline = make_pipeline(imputer, ranker)
+    np.testing.assert_array_equal(folded(pipeline, "float32").predict(ROWS), pipeline.predict(ROWS))
+
+
+@pytest.mark.parametrize("name", ["standard", "maxabs", "robust", "minmax"])
+@pytest.mark.parametrize("first", [True, False])
+def test_scalers_and_imputers_fold_into_weights(name: str, first: bool) -> None:
+    X = ROWS.astype(np.float64)
+    scaler = MinMaxScaler((-1, 3)) if name == "minmax" else SCALERS[name]()
+    imputer = SimpleImputer(strategy="median")
+    steps = [imputer, scaler] if first else [scaler, imputer]
+    for last in (rw.LinearRanker("listnet"), rw.PRank(), rw.WidrowHoff()):
+        seen = steps[1].fit_transform(steps[0].fit_transform(X))
+        last.fit(seen, LABELS, **({"qid": QID} if isinstance(last, rw.LinearRanker) else {}))
+        pipeline = make_pipeline(*steps, last)
+        alone = folded(pipeline, "float64")
+        ours, theirs = alone.predict(X), pipeline.predict(X)
+        if isinstance(last, rw.LinearRanker):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+        else:
+            assert (ours == theirs).mean() > 0.995
+
+
+def test_a_pipeline_is_exported_and_kept(tmp_path: Path) -> None:
+    scaler, ranker = StandardScaler(), rw.BoostedRanker(n_estimators=10, n_jobs=1)
+    ranker.fit(scaler.fit_transform(ROWS), LABELS, QID)
+    pipeline = make_pipeline(scaler, ranker)
+    certificate = rw.export(pipeline, "elasticsearch", tmp_path / "m.json", data=ROWS)
+    assert certificate.exact
+    grid = rw.load(tmp_path / "m.grid.rw")
+    moved = grid.predict(ROWS) - certificate.shift - pipeline.predict(ROWS)
+    assert np.abs(moved).max() <= certificate.bound
+
+
+def test_what_does_not_fold_is_refused() -> None:
+    pca, ranker = PCA(), rw.LinearRanker("listnet")
+    ranker.fit(pca.fit_transform(FILLED), LABELS, QID)
+    with pytest.raises(Refusal, match="PCA cannot be folded into weights"):
+        folded(make_pipeline(pca, ranker), "float32")
+    pipeline = make_pipeline(StandardScaler(), rw.LinearRanker())
+    with pytest.raises(ValueError, match="must be fitted"):
+        folded(pipeline, "float32")
