@@ -31,11 +31,14 @@ Test: TypeAlias = tuple[str, str, float | str]
 """A column, a sign, and the number or column that it is compared with."""
 Condition: TypeAlias = tuple[bool, list[Test]]
 """Whether NOT all of these tests hold (or the column is NULL), or all."""
+View: TypeAlias = tuple[str, str, list[tuple[str, Node]]]
+"""A name, the table that it is of, and the columns that it adds."""
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
 _WORDS = (
     "CREATE VIEW|SELECT \\*,|CAST\\(|CASE|WHEN|BETWEEN|AND|THEN|ELSE|END|FROM|NOT \\(|OR|IS NULL"
 )
+_SCORE = re.compile(r"score(_\d+)?")
 _TYPES = "DOUBLE|REAL|double precision|Nullable\\(Float64\\)"
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
@@ -46,11 +49,7 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 
 def sql_views(text: str, rules: Rules, options: Options) -> Judge:
     """Return the scores and labels of the last view; a DataError if there is anything else."""
-    try:
-        views = list(_views(_tokens(text, options.dialect)))
-    except (IndexError, StopIteration):
-        raise _other() from None
-    names = _scores_of_views(views, rules, options)
+    views, names = read_views(text, rules, options)
     classes = None if rules.labels is None else rules.labels.classes
     nan_is_largest = options.dialect in ("duckdb", "postgresql")
 
@@ -80,10 +79,15 @@ def sql_views(text: str, rules: Rules, options: Options) -> Judge:
     return judge
 
 
-def _scores_of_views(
-    views: list[tuple[str, str, list[tuple[str, Node]]]], rules: Rules, options: Options
-) -> list[str]:
-    """Return the columns of scores, if each view is of the one before it."""
+def read_views(text: str, rules: Rules, options: Options) -> tuple[list[View], list[str]]:
+    """Return the views of a text, and which columns are scores; a DataError if it is no such text.
+
+    Each view is of the one before it, and nothing else is said.
+    """
+    try:
+        views = list(_views(_tokens(text, options.dialect)))
+    except (IndexError, StopIteration, RuntimeError):
+        raise _other() from None
     table, added = options.store, set(rules.names)
     for name, source, columns in views:
         for column, _ in columns:
@@ -93,10 +97,11 @@ def _scores_of_views(
         if source != table:
             raise _other()
         table = name
-    several = sorted((name for name in added if re.fullmatch(r"score_\d+", name)), key=len)
+    several = sorted(name for name in added if re.fullmatch(r"score_\d+", name))
     if table != options.name or not views or ("label" in added) != (rules.labels is not None):
         raise _other()
-    return ["score"] if "score" in added - set(rules.names) else several
+    scores = [name for _, _, columns in views for name, _ in columns if _SCORE.fullmatch(name)]
+    return views, scores
 
 
 def _other() -> DataError:
@@ -132,7 +137,7 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
         place = found.end()
 
 
-def _views(tokens: Iterator[Token]) -> Iterator[tuple[str, str, list[tuple[str, Node]]]]:
+def _views(tokens: Iterator[Token]) -> Iterator[View]:
     """Yield each view: its name, the table that it is of, and the columns that it adds."""
     for first in tokens:
         _require(first, "word", "CREATE VIEW")

@@ -26,7 +26,7 @@ _BUILD = ("cc", "-std=c99", "-O2", "-o", "score", "main.c")
 _WIDTH = 95
 
 _HEAD = """\
-/* Scores of a KIND of rankwright, the same bits as its predict gives.
+/* Scores of a model of rankwright, the same bits as its predict gives.
  *
  * x has a value for each of NAME_names, in this order; NAN if it is missing.
  * Products and sums must be rounded one by one, so this does not compile with -ffast-math or x87
@@ -159,6 +159,7 @@ class C(SourceCode):
 
     name = "c"
     engine = "C99 and C++11, IEEE doubles"
+    suffix = ".h"
     holds = "trees, linear, labels: exact for float32 and float64"
     judged_by = "the header's code"
 
@@ -212,7 +213,7 @@ def _c_header(rules: Rules, name: str, tables: Tables) -> str:
         counts.append(f"NAME_n_trees = {len(tables['root'])}")
     if labels is not None:
         counts.append(f"NAME_n_classes = {len(labels.classes)}")
-    head = [_HEAD.replace("KIND", rules.kind), f"enum {{ {', '.join(counts)} }};\n"]
+    head = [_HEAD, f"enum {{ {', '.join(counts)} }};\n"]
     filled = (
         "v == v ? v : x ? NAME_fill[j] : (double)(float)NAME_fill[j]" if "fill" in tables else "v"
     )

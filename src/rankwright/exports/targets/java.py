@@ -34,7 +34,7 @@ _TABLE = re.compile(
 
 _HEAD = """\
 /**
- * Scores of a KIND of rankwright, the same bits as its predict gives.
+ * Scores of a model of rankwright, the same bits as its predict gives.
  *
  * <p>x has a value for each of names(), in this order; NaN if it is missing.
  */
@@ -205,6 +205,7 @@ class Java(SourceCode):
 
     name = "java"
     engine = "Java >= 10"
+    suffix = ".java"
     holds = "trees, linear, labels: exact for float32 and float64"
     words = _WORDS
     judged_by = "the class's code"
@@ -238,7 +239,7 @@ class Java(SourceCode):
 def _java_class(rules: Rules, name: str, tables: Tables) -> str:
     """Return the class of a model with these tables."""
     labels = rules.labels
-    head = _HEAD.replace("KIND", rules.kind).replace("NAME", name)
+    head = _HEAD.replace("NAME", name)
     parts = [_java_texts("names", rules.names)]
     if labels is not None:
         parts.append(_java_texts("classes", [str(one) for one in labels.classes]))

@@ -40,6 +40,7 @@ class ONNX(Target):
 
     name = "onnx"
     engine = "ONNX opset 17, ai.onnx.ml 3; ONNX Runtime >= 1.13"
+    suffix = ".onnx"
     holds = "trees, linear, labels: exact for float32"
     number = "float32"
     arithmetic = "lanes"

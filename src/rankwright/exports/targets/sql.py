@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.exports.interpreters.sql import sql_views
+from rankwright.exports.interpreters.sql import read_views, sql_views
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Labels, Linear, Rules, Trees
 from rankwright.exports.targets.databases import DATABASES, Query
@@ -102,6 +102,7 @@ class SQL(Target):
 
     name = "sql"
     engine = "SQLite >= 3.35, DuckDB >= 1.0, PostgreSQL >= 12, ClickHouse >= 24"
+    suffix = ".sql"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
     arithmetic = "lanes"
@@ -139,10 +140,9 @@ class SQL(Target):
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the database of the dialect; it gets what the interpreter has read."""
-        text = content.decode(errors="replace")
-        sql_views(text, rules, options)
-        quoted = DIALECTS[options.dialect].quoted
-        engine = DATABASES[options.dialect](Query.of(text, rules, options, quoted))
+        text, quoted = content.decode(errors="replace"), DIALECTS[options.dialect].quoted
+        _, scores = read_views(text, rules, options)
+        engine = DATABASES[options.dialect](Query.of(text, rules, options, quoted, scores))
         if engine is not None:
             yield engine
 
