@@ -42,6 +42,7 @@ class ONNX(Target):
     engine = "ONNX opset 17, ai.onnx.ml 3; ONNX Runtime >= 1.13"
     holds = "trees, linear, labels: exact for float32"
     number = "float32"
+    suffix = ".onnx"
     arithmetic = "lanes"
     gives_labels = True
     judged_by = "the operators' definitions"
