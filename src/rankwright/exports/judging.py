@@ -91,7 +91,8 @@ def judged(
             places = differences(ours, theirs)
             n_differ[i] += len(places)
             if first is None and len(places):
-                first = _told_difference(one.name, ours, theirs, X, int(places[0]), rules)
+                told = _told_difference(one.name, ours, theirs, X, int(places[0]), rules)
+                first = f"probe {n_rows + int(places[0]) + 1:,}: {told}"
         rows.update(np.ascontiguousarray(X).tobytes())
         scores.update(_bits(ours.scores).tobytes())
         replayed.add(X, ours)
@@ -137,9 +138,10 @@ def _told_difference(
     values = ", ".join(
         f"{name}={value:.9g}" for name, value in zip(rules.names, X[row], strict=True) if value != 0
     )
+    values = values if len(values) < 200 else f"{values[:200]} ..."
     return (
         f"{judge} gives {has[row]} where the model gives {wants[row]}, for "
-        f"{values or 'a row of zeros':.300}"
+        f"{values or 'a row of zeros'}"
     )
 
 
