@@ -53,14 +53,19 @@ class Query:
     row: str
 
     @classmethod
-    def of(cls, views: str, rules: Rules, options: Options, quoted: Callable[[str], str]) -> Query:
+    def of(
+        cls,
+        views: str,
+        rules: Rules,
+        options: Options,
+        quoted: Callable[[str], str],
+        scores: list[str],
+    ) -> Query:
         """Return what is asked of exported statements."""
         row = "row"
         while row in {name.casefold() for name in rules.names}:
             row += "_"
-        n = 1 if rules.linear is None else len(rules.linear.weights)
-        wanted = ["score"] if n == 1 else [f"score_{k + 1}" for k in range(n)]
-        wanted += [] if rules.labels is None else ["label"]
+        wanted = scores if rules.labels is None else [*scores, "label"]
         return cls(
             views,
             rules,
