@@ -354,7 +354,10 @@ def test_ordinal_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("first-phase", "second-phase", "must have a first-phase"),
+        ("first-phase", "second-phase", "functions and a first-phase"),
+        ("inherits default", "inherits", "functions and a first-phase"),
+        ("expression: model_score", "expression: other", "functions must be"),
+        ("function model_score", "function model_label", "functions must be"),
         ("attribute(x0)", "attribute(y)", "cannot be read from"),
         (" + 3.0", " + ", "cannot be read from"),
         ("1.0 * ", "1.0 / ", "cannot be read from"),
