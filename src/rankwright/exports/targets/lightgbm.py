@@ -33,7 +33,6 @@ class LightGBM(Target):
     suffix = ".txt"
     holds = "trees, exact for float32 and float64"
     number = "float64"
-    suffix = ".txt"
     leaves = "own"
     judged_by = "LightGBM's rule"
 

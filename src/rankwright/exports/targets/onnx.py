@@ -43,7 +43,6 @@ class ONNX(Target):
     suffix = ".onnx"
     holds = "trees, linear, labels: exact for float32"
     number = "float32"
-    suffix = ".onnx"
     arithmetic = "lanes"
     gives_labels = True
     judged_by = "the operators' definitions"

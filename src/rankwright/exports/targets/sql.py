@@ -105,7 +105,6 @@ class SQL(Target):
     suffix = ".sql"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
-    suffix = ".sql"
     arithmetic = "lanes"
     gives_labels = True
     judged_by = "the standard's rule"
