@@ -97,10 +97,11 @@ def read_views(text: str, rules: Rules, options: Options) -> tuple[list[View], l
         if source != table:
             raise _other()
         table = name
-    several = sorted(name for name in added if re.fullmatch(r"score_\d+", name))
     if table != options.name or not views or ("label" in added) != (rules.labels is not None):
         raise _other()
     scores = [name for _, _, columns in views for name, _ in columns if _SCORE.fullmatch(name)]
+    if not scores:
+        raise _other()
     return views, scores
 
 
