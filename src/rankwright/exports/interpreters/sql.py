@@ -100,6 +100,8 @@ def read_views(text: str, rules: Rules, options: Options) -> tuple[list[View], l
     if table != options.name or not views or ("label" in added) != (rules.labels is not None):
         raise _other()
     scores = [name for _, _, columns in views for name, _ in columns if _SCORE.fullmatch(name)]
+    if not scores:
+        raise _other()
     return views, scores
 
 

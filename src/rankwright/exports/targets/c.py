@@ -180,9 +180,8 @@ class C(SourceCode):
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the C compiler of this machine; it gets our own code alone, around the tables."""
-        version = _compiler()
+        tables, version = self.read(content, rules, options), _compiler()
         if version is not None:
-            tables = self.read(content, rules, options)
             main = scoring_program(_MAIN, options.name, tables, rules)
             files = {"model.h": content, "main.c": main}
             yield engine_of(version, files, _BUILD, ["./score"], tables, rules)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -217,10 +217,25 @@ def _single_user(programs: Path, folder: str, script: str) -> None:
             raise DataError(f"PostgreSQL: {line:.300}")
 
 
-Asked: TypeAlias = Callable[[Query], Engine | None]
-DATABASES: dict[str, Asked] = {
+_DATABASES: dict[str, Callable[[Query], Engine | None]] = {
     "sqlite": _sqlite,
     "duckdb": _duckdb,
     "clickhouse": _clickhouse,
     "postgresql": _postgresql,
 }
+
+
+def database(dialect: str, query: Query) -> Engine | None:
+    """Return the database of a dialect, if it is here; what it fails with is a DataError."""
+    engine = _DATABASES[dialect](query)
+    if engine is None:
+        return None
+
+    def judge(X: Rows) -> Verdicts:
+        try:
+            return engine.judge(X)
+        except Exception as error:  # each has errors of its own
+            said = " ".join(str(error).split())
+            raise DataError(f"{engine.name} fails: {said:.300}") from error
+
+    return Engine(engine.name, judge)

@@ -223,10 +223,10 @@ class Java(SourceCode):
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the Java of this machine; it gets our own code alone, around the tables."""
+        tables, name = self.read(content, rules, options), options.name
         version = first_line(["java", "-version"])
         if version is None or first_line(["javac", "-version"]) is None:
             return
-        tables, name = self.read(content, rules, options), options.name
         files = {f"{name}.java": content, "Main.java": scoring_program(_MAIN, name, tables, rules)}
         build = ["javac", "-encoding", "US-ASCII", *files]
         yield engine_of(version, files, build, ["java", "-cp", ".", "Main"], tables, rules)

@@ -13,7 +13,7 @@ import numpy as np
 from rankwright.exports.interpreters.sql import read_views, sql_views
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Labels, Linear, Rules, Trees
-from rankwright.exports.targets.databases import DATABASES, Query
+from rankwright.exports.targets.databases import Query, database
 from rankwright.exports.targets.target import Engine, Judge, Options, Target, Written
 
 _BLOCK = 150_000  # characters of trees in one view: ClickHouse takes statements of 256 KiB
@@ -142,7 +142,7 @@ class SQL(Target):
         """Yield the database of the dialect; it gets what the interpreter has read."""
         text, quoted = content.decode(errors="replace"), DIALECTS[options.dialect].quoted
         _, scores = read_views(text, rules, options)
-        engine = DATABASES[options.dialect](Query.of(text, rules, options, quoted, scores))
+        engine = database(options.dialect, Query.of(text, rules, options, quoted, scores))
         if engine is not None:
             yield engine
 
