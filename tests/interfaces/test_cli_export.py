@@ -153,7 +153,7 @@ def refused(result: tuple[int, str, str], message: str, folder: Path) -> None:
         (("nothing.rw", *WORDS[2:]), "nothing.rw: cannot be read: No such file or directory."),
         (("sample.csv", *WORDS[2:]), "sample.csv: is not a rankwright model."),
         ((*WORDS[1:], "--leaves", "own"), "leaves must be 'grid' or 'nearest' for elasticsearch:"),
-        ((*WORDS[1:], "--leaves", "gird"), "leaves must be one of own, grid, nearest, not 'gird'."),
+        ((*WORDS[1:], "--leaves", "x"), "leaves must be one of own, grid, nearest, not 'x'."),
         ((*WORDS[1:-1], "-"), "-: an export must be a file that is not compressed"),
         ((*WORDS[1:-1], "out.json.gz"), "out.json.gz: an export must be a file that is not"),
         (

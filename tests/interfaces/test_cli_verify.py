@@ -137,7 +137,7 @@ def test_any_byte_that_is_edited_is_found(name: str, files: Path, run: Cli) -> N
     [
         ('\\"leaf\\":', '\\"leaf\\":1', "scores differ; the first: our interpreter of the plugin"),
         ('"name": "m"', '"name": "n"', "no score differs, by our interpreter"),
-        ('\\"yes\\"', '\\"yse\\"', "m.json: elasticsearch cannot read it: a node must have the"),
+        ('\\"yes\\"', '\\"affirm\\"', "m.json: elasticsearch cannot read it: a node must have the"),
         ('{"model"', '["model"', "m.json: elasticsearch cannot read it: "),
     ],
 )
