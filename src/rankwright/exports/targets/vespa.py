@@ -115,8 +115,8 @@ class Vespa(Target):
         query = f"use: vespa query 'select * from SCHEMA where true' 'ranking={options.name}'"
         if _is_profile(path):
             return [
-                f"upload: cp {shlex.quote(path)} APPLICATION/schemas/SCHEMA/{options.name}.profile && "
-                "vespa deploy APPLICATION",
+                f"upload: cp {shlex.quote(path)} APPLICATION/schemas/SCHEMA/{options.name}.profile"
+                " && vespa deploy APPLICATION",
                 query,
             ]
         return [
