@@ -63,6 +63,11 @@ def test_outcomes(target: str, named_model: tuple[str, Any], tmp_path: Path) -> 
     assert certificate.outcome == expected
     assert rw.verify(tmp_path / "model.cert.json").passed
     grid = rw.load(tmp_path / "model.grid.rw")
+    if certificate.outcome == "bounded" and name == "linear":
+        terms = np.abs(data.astype(np.float64) * model.coef_).sum(axis=1)
+        apart = np.abs(grid.predict(data) - model.predict(data))
+        assert (apart <= certificate.bound * terms).all()
+        assert apart.max() > 0
     if certificate.exact and model.__class__.__name__ == "BoostedRanker":
         moved = np.abs(grid.predict(ROWS) - certificate.shift - model.predict(ROWS))
         assert moved.max() <= certificate.bound

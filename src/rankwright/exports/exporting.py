@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
@@ -22,6 +22,7 @@ from rankwright.exports.folding import folded
 from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
+from rankwright.exports.made import Made
 from rankwright.exports.naming import engine_names
 from rankwright.exports.probes import probe_blocks
 from rankwright.exports.reference import Reference, grid_model
@@ -146,32 +147,23 @@ def export(
     given = None if sample is None else sample.X
     wanted, rules = rules, found.reachable(rules, given)
     written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
+    made = Made(found, asked, rules, placed, written)
     grid = grid_model(model, rules, found)
     judges, reference = judges_of(found, written.content, rules, asked), Reference(grid, rules)
-    tolerance = 0.0 if placed is None else placed.rounding
-    engine = judges[0].judge if tolerance > 0 else reference
-    about, more = _of_data(sample, model, engine, wanted, placed, found, written, frozenset(allow))
+    engine = judges[0].judge if made.tolerance > 0 else reference
+    about, more = _of_data(sample, model, engine, wanted, made, frozenset(allow))
     rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
-    trial = judged(judges, rules, reference, rows, tolerance)
+    trial = judged(judges, rules, reference, rows, made.tolerance)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
+    proved = {"rows": trial.n_rows, "sha256": trial.digest, "tolerance": made.tolerance}
     certificate = Certificate(
-        **_of_place(found, rules, asked),
-        outcome=_reached(found, rules, placed, written),
+        **made.facts(),
         judgements=trial.judgements,
-        **_of_leaves(placed),
-        bound=_bound(found, rules, placed),
-        gaps=tuple(written.gaps),
-        **_of_labels(rules),
         data=about,
         refusals=tuple(sorted(set(allow))),
         warnings=(*warnings, *written.warnings, *more),
-        probes={
-            "rows": trial.n_rows,
-            "sha256": trial.digest,
-            "most": probes,
-            "tolerance": tolerance,
-        },
+        probes={**proved, "most": probes},
         library=__version__,
     )
     contents = {
@@ -241,12 +233,11 @@ def _of_data(
     model: Any,
     engine: Judge,
     rules: Rules,
-    placed: Placed | None,
-    target: Target,
-    written: Written,
+    made: Made,
     allow: frozenset[str],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the export means for the rows of the user, and warnings."""
+    target, written, placed = made.target, made.written, made.placed
     told = target.warnings(rules, None if sample is None else sample.given)
     if sample is None:
         return {}, told
@@ -262,8 +253,7 @@ def _of_data(
             raise refusal
     warnings = [*told, *(refusal.reason for refusal in refusals)]
     ours = Reference(model, rules)(sample.given)
-    shift = 0.0 if placed is None else placed.trees.shift
-    facts = sample.facts(ours, engine(sample.X), shift)
+    facts = sample.facts(ours, engine(sample.X), made.shift)
     g = None if placed is None else placed.g
     if g is not None and ours.scores is not None and sample.is_coarse(ours.scores, g):
         warnings.append(
@@ -297,63 +287,6 @@ def _with_gaps(written: Written, wanted: Rules, has: Rules, number: str) -> Writ
     cuts = wanted.trees.cuts[number], has.trees.cuts[number]
     moved = gaps_between(wanted.names, wanted.trees.forest.feature, *cuts)
     return replace(written, gaps=joined([*moved, *written.gaps]))
-
-
-def _reached(target: Target, rules: Rules, placed: Placed | None, written: Written) -> str:
-    if placed is None:
-        return "exact" if target.arithmetic == "lanes" else "bounded"
-    if placed.how == "nearest":
-        return "bounded"
-    return "exact outside gaps" if written.gaps else "exact"
-
-
-def _bound(target: Target, rules: Rules, placed: Placed | None) -> float:
-    if placed is not None:
-        return placed.bound
-    if target.arithmetic == "lanes":
-        return 0.0
-    # A weight, a product and n sums, each rounded; the last rounding is to float32 in any case.
-    u = 2.0**-24
-    n = rules.n_features + 2 if target.arithmetic == "float32" else 1
-    return n * u / (1 - n * u)
-
-
-def _described(rules: Rules) -> str:
-    if rules.trees is not None:
-        return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
-    assert rules.linear is not None
-    return f"{np.count_nonzero(rules.linear.weights.any(axis=0)):,} weights"
-
-
-def _of_place(target: Target, rules: Rules, options: Options) -> dict[str, Any]:
-    return {
-        "target": target.name,
-        "engine": target.versions(rules, options),
-        "kind": rules.kind,
-        "number": target.number,
-        "missing": target.missing(rules, options),
-        "size": _described(rules),
-        "names": rules.names,
-        "options": {**asdict(options), "present": sorted(options.present)},
-    }
-
-
-def _of_leaves(placed: Placed | None) -> dict[str, Any]:
-    if placed is None:
-        return {}
-    return {
-        "leaves": placed.how,
-        "g": placed.g,
-        "moved": placed.moved,
-        "shift": placed.trees.shift,
-    }
-
-
-def _of_labels(rules: Rules) -> dict[str, Any]:
-    if rules.labels is None:
-        return {}
-    thresholds = () if rules.labels.thresholds is None else rules.labels.thresholds.tolist()
-    return {"thresholds": tuple(thresholds), "classes": rules.labels.classes}
 
 
 def _facts(file: Path, content: bytes) -> dict[str, str]:

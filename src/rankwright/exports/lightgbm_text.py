@@ -21,7 +21,9 @@ def lightgbm_text(trees: Trees, number: str) -> str:
     that goes left, so that the text means the same to whoever compares in that type.
     """
     parts = [] if trees.shift == 0 else [{"leaf_value": _texts(np.array([trees.shift]))}]
-    forest, thresholds = trees.forest, trees.cuts[number].astype(np.float64)
+    forest = trees.forest
+    # Below the least number of the type nothing goes left; LightGBM knows no threshold of -inf.
+    thresholds = np.maximum(trees.cuts[number].astype(np.float64), np.finfo(np.float64).min)
     kinds = _NAN | np.where(trees.nan_left, _LEFT, 0)
     for k in range(trees.n_trees):
         node = slice(*forest.node_begin[k : k + 2])

@@ -47,7 +47,7 @@ def elastic(definition: str, names: Sequence[str]) -> Judge:
     """Return the scores of a definition, by the engine's rule."""
     with reading("a definition of Elasticsearch's trained models"):
         ensemble = json.loads(definition)["trained_model"]["ensemble"]
-        _require(ensemble, _ENSEMBLE)
+        _require_said(ensemble, _ENSEMBLE)
         if ensemble["aggregate_output"] != {"weighted_sum": {}}:
             raise DataError("aggregate_output must be a weighted sum without weights.")
         trees = [_flat_tree(one["tree"], names) for one in ensemble["trained_models"]]
@@ -86,7 +86,7 @@ def java_sum(terms: Iterable[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _flat_tree(node: Any, names: Sequence[str]) -> ReadTree:
-    _require(node, _TREE)
+    _require_said(node, _TREE)
     if node["feature_names"] != list(names) or node["target_type"] != "regression":
         raise DataError("a tree must be a regression on the features of the model.")
     tree, structure = ReadTree(), node["tree_structure"]
@@ -109,14 +109,14 @@ def _added(tree: ReadTree, one: Any, index: int) -> int:
     if one["node_index"] != index:
         raise DataError("nodes must be in the order of node_index.")
     if "leaf_value" in one:
-        _require(one, _LEAF)
+        _require_said(one, _LEAF)
         return tree.add_leaf(one["leaf_value"])
-    _require(one, _SPLIT)
+    _require_said(one, _SPLIT)
     if one["decision_type"] != "lte":
         raise DataError("decision_type must be lte.")
     return tree.add_node(one["split_feature"], (one["threshold"], one["default_left"]))
 
 
-def _require(found: Any, keys: set[str]) -> None:
+def _require_said(found: Any, keys: set[str]) -> None:
     if set(found) != keys:
         raise DataError(f"{sorted(found)} must be {sorted(keys)}.")

@@ -32,7 +32,7 @@ def ranklib(text: str) -> Judge:
     """Return the scores of a text, by RankLib's rule."""
     with reading("a model of RankLib"):
         kind = text.splitlines()[0].removeprefix("##").strip()
-        block = {"LambdaMART": _ensemble, "Linear Regression": _regression}[kind](text)
+        block = {"LambdaMART": _read_ensemble, "Linear Regression": _regression}[kind](text)
 
     def judge(X: NDArray[Any]) -> Verdicts:
         known = np.nan_to_num(X.astype(np.float32), nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -41,7 +41,7 @@ def ranklib(text: str) -> Judge:
     return judge
 
 
-def _ensemble(text: str) -> Block:
+def _read_ensemble(text: str) -> Block:
     # Lines are joined without what is around them, and nodes are found by their places.
     lines = [line.strip() for line in text.splitlines() if not line.startswith("#")]
     root = ElementTree.fromstring("".join(lines))
