@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 PEERS := .venv-peers
+ENGINES := .venv-engines
 N ?= 1000000
 
 # LightGBM's and XGBoost's OpenMP threads would spin while they wait.
@@ -49,6 +50,14 @@ $(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
 	$(PEERS)/bin/python -m pip install -q dist/*.whl
 	touch $@
 
+# The engines that exports go to beside the tools of $(VENV); those that cannot be installed are skipped.
+$(ENGINES)/installed: $(VENV)/installed tests/systems/requirements.txt
+	$(BIN)/python -m venv $(ENGINES)
+	while read -r package; do $(ENGINES)/bin/python -m pip install -q "$$package" || true; done < tests/systems/requirements.txt
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+		> $$($(ENGINES)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
+	touch $@
+
 # Atheris beside the tools of $(VENV); where it cannot be installed, fuzzing goes on without it.
 $(VENV)-fuzz/installed: $(VENV)/tools fuzz/requirements.txt
 	$(BIN)/python -m venv $(VENV)-fuzz
@@ -71,11 +80,11 @@ test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, te
 		--ignore=$(CURDIR)/tests/peers --ignore=$(CURDIR)/tests/systems \
 		$(CURDIR)/tests $(CURDIR)/README.md $(CURDIR)/docs --pyargs rankwright
 
-test-systems: $(VENV)/installed ## what needs a browser; installs Chromium where it may
+test-systems: $(ENGINES)/installed ## what needs a browser, databases and runtimes; installs them where it may
 	command -v chromium chromium-browser google-chrome > /dev/null || { [ $$(id -u) = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || true
 	mkdir -p build/elsewhere
-	cd build/elsewhere && PYTHONSAFEPATH=1 $(BIN)/python -m pytest $(PYTEST) --durations=5 $(CURDIR)/tests/systems
+	cd build/elsewhere && PYTHONSAFEPATH=1 $(CURDIR)/$(ENGINES)/bin/python -m pytest $(PYTEST) --durations=5 $(CURDIR)/tests/systems
 
 test-peers: $(PEERS)/installed ## compare the metric presets with the real tools
 	cd build && $(CURDIR)/$(PEERS)/bin/python -m pytest $(PYTEST) $(CURDIR)/tests/peers

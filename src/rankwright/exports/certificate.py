@@ -198,6 +198,7 @@ class Certificate:
         if (
             not all(isinstance(one["sha256"], str) for one in hashed)
             or "most" not in said["probes"]
+            or not isinstance(said["probes"]["tolerance"], float)
         ):
             raise ValueError
         return certificate
@@ -231,15 +232,19 @@ class Certificate:
         ran = any(one.ran for one in self.judgements)
         gaps = f"exact outside {len(self.gaps)} gaps"
         outcome = gaps if self.outcome == "exact outside gaps" else self.outcome
-        bits = f"the bits of {self.files['grid']['name']}"
-        bits = bits if self.outcome == "bounded" else "the same bits"
         said = [
-            f"{outcome}: {n:,} probe rows give {bits}, by {self.judge}"
+            f"{outcome}: {n:,} probe rows give {self._nearness()}, by {self.judge}"
             f"{'' if ran else ' (no engine was run)'}",
             *self._moved(),
             *self._changed(sample),
         ]
         return "; ".join(said)
+
+    def _nearness(self) -> str:
+        grid, tolerance = self.files["grid"]["name"], self.probes["tolerance"]
+        if tolerance > 0:
+            return f"the scores of {grid} within {tolerance:.2g}"
+        return f"the bits of {grid}" if self.outcome == "bounded" else "the same bits"
 
     def _moved(self) -> list[str]:
         said = []

@@ -78,9 +78,16 @@ def judges_of(target: Target, content: bytes, rules: Rules, options: Options) ->
 
 
 def judged(
-    judges: list[NamedJudge], rules: Rules, reference: Judge, blocks: Iterable[Rows]
+    judges: list[NamedJudge],
+    rules: Rules,
+    reference: Judge,
+    blocks: Iterable[Rows],
+    tolerance: float = 0.0,
 ) -> Hearing:
-    """Return what judges say of probes; each that differs from the model is remembered."""
+    """Return what judges say of probes; each that differs from the model is remembered.
+
+    Without a tolerance, a score that is not the same bits differs.
+    """
     rows, scores, n_rows = hashlib.sha256(), hashlib.sha256(), 0
     replayed = _Replayed(rules.n_features)
     n_differ, first = [0] * len(judges), None
@@ -88,7 +95,7 @@ def judged(
         ours = reference(X)
         for i, one in enumerate(judges):
             theirs = one.judge(X)
-            places = differences(ours, theirs)
+            places = differences(ours, theirs, tolerance)
             n_differ[i] += len(places)
             if first is None and len(places):
                 told = _told_difference(one.name, ours, theirs, X, int(places[0]), rules)
@@ -105,11 +112,13 @@ def judged(
     return Hearing(n_rows, digest, said, replayed.rows, replayed.verdicts(), first)
 
 
-def differences(ours: Verdicts, theirs: Verdicts) -> Ints:
-    """Return the rows whose score, or label, is not the same bits."""
+def differences(ours: Verdicts, theirs: Verdicts, tolerance: float = 0.0) -> Ints:
+    """Return the rows whose score, or label, is not the same bits, or not within a tolerance."""
     differ = np.zeros(0, dtype=bool)
     if theirs.scores is not None:
         differ = _bits(ours.scores) != _bits(theirs.scores)
+        if tolerance > 0:  # NaN is not near anything
+            differ &= ~(np.abs(np.asarray(ours.scores) - theirs.scores) <= tolerance)
         differ = differ if differ.ndim == 1 else differ.any(axis=1)
     if ours.labels is not None and theirs.labels is not None:
         other = ours.labels != theirs.labels

@@ -155,7 +155,8 @@ def _hearings(
     trials = {}
     if files.as_certified.get("probes"):
         rows, verdicts = _probes(said, files.probes)
-        table = judged(judges, _rules(said), lambda _: verdicts, [rows])
+        near = said.probes["tolerance"]
+        table = judged(judges, _rules(said), lambda _: verdicts, [rows], near)
         trials[f"of {files.probes.name}"] = table
     if files.as_certified.get("grid"):
         trials[_ANEW] = _anew(said, files.grid, judges, data)
@@ -180,7 +181,7 @@ def _anew(said: Certificate, path: Path, judges: list[NamedJudge], data: Any) ->
     given = None if sample is None else sample.X
     most, present = said.probes["most"], said.asked().present
     rows = probe_blocks(rules, said.number, given, most, present, said.gaps)
-    return judged(judges, rules, Reference(grid, rules), rows)
+    return judged(judges, rules, Reference(grid, rules), rows, said.probes["tolerance"])
 
 
 def _are_certified(trials: dict[str, Hearing], said: Certificate, lines: list[str]) -> bool:

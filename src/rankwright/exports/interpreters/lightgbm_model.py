@@ -33,7 +33,7 @@ def lightgbm_model(content: bytes, names: Sequence[str]) -> Judge:
         raise DataError("the text must have the features of the model, by their names.")
     if len(parts) != len(fields["tree_sizes"].split(" ")):
         raise DataError("the text must have as many trees as it states.")
-    trees = [_read(part, len(names)) for part in parts]
+    trees = [_lightgbm_nodes(part, len(names)) for part in parts]
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
         columns = np.where(np.abs(columns) <= _K, 0.0, columns)
@@ -62,7 +62,7 @@ class _Rule:
         return found
 
 
-def _read(part: str, n_features: int) -> ReadTree:
+def _lightgbm_nodes(part: str, n_features: int) -> ReadTree:
     fields = dict(line.partition("=")[::2] for line in part.splitlines())
 
     def numbers(name: str, kind: Any = int) -> list[Any]:

@@ -33,14 +33,14 @@ _TYPES: dict[int, Any] = {1: np.float32, 7: np.int64, 11: np.float64}
 def onnx_model(content: bytes, rules: Rules) -> Judge:
     """Return what a model says of rows; a DataError if it has anything else."""
     try:
-        model = _fields(content)
-        graph = _fields(model[7][0])
-        told = {_text(one, 1): _text(one, 2) for one in map(_fields, model[14])}
+        model = _message_fields(content)
+        graph = _message_fields(model[7][0])
+        told = {_text(one, 1): _text(one, 2) for one in map(_message_fields, model[14])}
         if json.loads(told["features"]) != list(rules.names):
             raise DataError("the model must have the features that were exported, by their names.")
-        constants = {_text(one, 8): _tensor(one) for one in map(_fields, graph.get(5, []))}
-        nodes = [_Node(_fields(one)) for one in graph[1]]
-        outputs = [_text(_fields(one), 1) for one in graph[12]]
+        constants = {_text(one, 8): _tensor(one) for one in map(_message_fields, graph.get(5, []))}
+        nodes = [_Node(_message_fields(one)) for one in graph[1]]
+        outputs = [_text(_message_fields(one), 1) for one in graph[12]]
     except (KeyError, IndexError, ValueError, TypeError, struct.error):
         raise DataError("this is no ONNX model of the form that was exported.") from None
     if outputs != ["score"] + ["label"] * (rules.labels is not None):
@@ -72,10 +72,12 @@ class _Node:
     def __init__(self, said: Fields) -> None:
         self.inputs = [name.decode() for name in said.get(1, [])]
         self.outputs = [name.decode() for name in said[2]]
-        self.attributes = {_text(one, 1): _attribute(one) for one in map(_fields, said.get(5, []))}
+        self.attributes = {
+            _text(one, 1): _attribute_value(one) for one in map(_message_fields, said.get(5, []))
+        }
         op = _text(said, 4)
         if op == "TreeEnsembleRegressor":
-            self.compute = _trees(self.attributes)
+            self.compute = _ensemble_sum(self.attributes)
         else:
             self.compute = _OPERATORS[op]
 
@@ -101,7 +103,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _trees(said: dict[str, Any]) -> Callable[..., NDArray[Any]]:
+def _ensemble_sum(said: dict[str, Any]) -> Callable[..., NDArray[Any]]:
     """Return the sum of trees."""
     nodes = ["treeids", "nodeids", "modes", "featureids", "values", "truenodeids", "falsenodeids"]
     nodes.append("missing_value_tracks_true")
@@ -141,7 +143,7 @@ def _trees(said: dict[str, Any]) -> Callable[..., NDArray[Any]]:
     return compute
 
 
-def _attribute(said: Fields) -> Any:
+def _attribute_value(said: Fields) -> Any:
     """Return the value of an attribute, by its type."""
     kind = said[20][0]
     return said[3][0] if kind == 2 else said[{6: 7, 7: 8, 8: 9}[kind]]
@@ -158,7 +160,7 @@ def _text(said: Fields, number: int) -> str:
     return str(said[number][0].decode())
 
 
-def _fields(data: bytes) -> Fields:
+def _message_fields(data: bytes) -> Fields:
     """Return the fields of a message of Protocol Buffers."""
     found: Fields = defaultdict(list)
     place = 0

@@ -31,11 +31,14 @@ Test: TypeAlias = tuple[str, str, float | str]
 """A column, a sign, and the number or column that it is compared with."""
 Condition: TypeAlias = tuple[bool, list[Test]]
 """Whether NOT all of these tests hold (or the column is NULL), or all."""
+View: TypeAlias = tuple[str, str, list[tuple[str, Node]]]
+"""A name, the table that it is of, and the columns that it adds."""
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
 _WORDS = (
     "CREATE VIEW|SELECT \\*,|CAST\\(|CASE|WHEN|BETWEEN|AND|THEN|ELSE|END|FROM|NOT \\(|OR|IS NULL"
 )
+_SCORE = re.compile(r"score(_\d+)?")
 _TYPES = "DOUBLE|REAL|double precision|Nullable\\(Float64\\)"
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
@@ -46,11 +49,7 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 
 def sql_views(text: str, rules: Rules, options: Options) -> Judge:
     """Return the scores and labels of the last view; a DataError if there is anything else."""
-    try:
-        views = list(_views(_tokens(text, options.dialect)))
-    except (IndexError, StopIteration):
-        raise _other() from None
-    names = _checked(views, rules, options)
+    views, names = read_views(text, rules, options)
     classes = None if rules.labels is None else rules.labels.classes
     nan_is_largest = options.dialect in ("duckdb", "postgresql")
 
@@ -59,7 +58,7 @@ def sql_views(text: str, rules: Rules, options: Options) -> Judge:
         for _, _, added in views:
             for name, node in added:
                 kind = object if name == "label" else np.float64
-                known[name] = _value(node, known, columns.shape[1], kind)
+                known[name] = _value_of(node, known, columns.shape[1], kind)
         found = [known[name] for name in names]
         if classes is not None:
             found.append(np.array([classes.index(one) for one in known["label"]], dtype=float))
@@ -80,10 +79,15 @@ def sql_views(text: str, rules: Rules, options: Options) -> Judge:
     return judge
 
 
-def _checked(
-    views: list[tuple[str, str, list[tuple[str, Node]]]], rules: Rules, options: Options
-) -> list[str]:
-    """Return the columns of scores, if each view is of the one before it."""
+def read_views(text: str, rules: Rules, options: Options) -> tuple[list[View], list[str]]:
+    """Return the views of a text, and which columns are scores; a DataError if it is no such text.
+
+    Each view is of the one before it, and nothing else is said.
+    """
+    try:
+        views = list(_views(_tokens(text, options.dialect)))
+    except (IndexError, StopIteration, RuntimeError):
+        raise _other() from None
     table, added = options.store, set(rules.names)
     for name, source, columns in views:
         for column, _ in columns:
@@ -93,10 +97,12 @@ def _checked(
         if source != table:
             raise _other()
         table = name
-    several = sorted((name for name in added if re.fullmatch(r"score_\d+", name)), key=len)
     if table != options.name or not views or ("label" in added) != (rules.labels is not None):
         raise _other()
-    return ["score"] if "score" in added - set(rules.names) else several
+    scores = [name for _, _, columns in views for name, _ in columns if _SCORE.fullmatch(name)]
+    if not scores:
+        raise _other()
+    return views, scores
 
 
 def _other() -> DataError:
@@ -132,7 +138,7 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
         place = found.end()
 
 
-def _views(tokens: Iterator[Token]) -> Iterator[tuple[str, str, list[tuple[str, Node]]]]:
+def _views(tokens: Iterator[Token]) -> Iterator[View]:
     """Yield each view: its name, the table that it is of, and the columns that it adds."""
     for first in tokens:
         _require(first, "word", "CREATE VIEW")
@@ -181,12 +187,11 @@ def _expression(tokens: Iterator[Token]) -> Node:
             mark("CAST(")
             stack.append(("cast", [inner]))
         elif text == ")":
-            found = node()
-            parts, sign = [found], mark("+", "*", "(")
+            parts, sign = [node()], mark("+", "*")
             while sign != "(":
                 parts.append(node())
-                last, sign = sign, mark(sign, "(")
-            stack.append((last, parts[::-1]))
+                op, sign = sign, mark(sign, "(")
+            stack.append((op, parts[::-1]))
         elif text == "WHEN":
             stack.append(("if", _condition(tokens)))
         elif text == "END":
@@ -194,7 +199,7 @@ def _expression(tokens: Iterator[Token]) -> Node:
             mark("ELSE")
             cases = []
             while stack[-1] != "CASE":
-                branch, (_, condition) = node(), node()
+                branch, condition = node(), node()[1]
                 cases.append((condition, branch))
             stack[-1] = ("case", (cases[::-1], last))
         elif text == "AS":
@@ -241,7 +246,7 @@ def _tests(tokens: Iterator[Token], token: Token) -> tuple[list[Test], Token]:
         token = next(tokens)
 
 
-def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArray[Any]:
+def _value_of(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArray[Any]:
     """Return what an expression says of each row."""
     values: list[NDArray[Any]] = []
     waiting: list[tuple[Node, bool]] = [(node, False)]
@@ -252,7 +257,7 @@ def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArra
         elif what in ("number", "text"):
             values.append(np.full(n, parts, dtype=kind))
         elif what == "case":
-            values.append(_chosen((what, parts), known, n, kind))
+            values.append(_branches((what, parts), known, n, kind))
         elif not ready:
             waiting += [((what, parts), True), *((part, False) for part in reversed(parts))]
         elif what != "cast":
@@ -262,7 +267,7 @@ def _value(node: Node, known: Columns, n: int, kind: Any = np.float64) -> NDArra
     return values[0]
 
 
-def _chosen(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
+def _branches(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
     """Return the branch of each row: rows are parted, so that each goes through its own alone."""
     found = np.empty(n, dtype=kind)
     waiting = [(node, np.arange(n))]
@@ -278,7 +283,7 @@ def _chosen(node: Node, known: Columns, n: int, kind: Any) -> NDArray[Any]:
             waiting.append((parts[1], rows))
         elif len(rows):
             here = _Of(known, rows)
-            found[rows] = _value((what, parts), here, len(rows))
+            found[rows] = _value_of((what, parts), here, len(rows))
     return found
 
 

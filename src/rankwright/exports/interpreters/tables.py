@@ -33,7 +33,11 @@ _LANES = 8
 def by_tables(tables: dict[str, list[Any]], n_features: int, labels: Labels | None) -> Judge:
     """Return what tables of numbers say of rows; a DataError unless they are those of a model."""
     try:
-        score = _trees(tables, n_features) if "leaf" in tables else _sums(tables, n_features)
+        score = (
+            _table_trees(tables, n_features)
+            if "leaf" in tables
+            else _table_sums(tables, n_features)
+        )
     except (KeyError, ValueError, IndexError):
         raise DataError("the tables of the model do not fit together.") from None
     thresholds = tables.get("threshold")
@@ -48,10 +52,10 @@ def by_tables(tables: dict[str, list[Any]], n_features: int, labels: Labels | No
     return judge
 
 
-def _trees(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
+def _table_trees(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
     if tables.keys() != _OF_TREES:
         raise KeyError
-    trees = [_tree(tables, root, n_features) for root in tables["root"]]
+    trees = [_table_tree(tables, root, n_features) for root in tables["root"]]
 
     def score(columns: NDArray[Any]) -> Floats:
         found = np.zeros(columns.shape[1])
@@ -68,7 +72,7 @@ def _trees(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Flo
     return score
 
 
-def _tree(tables: dict[str, list[Any]], root: int, n_features: int) -> ReadTree:
+def _table_tree(tables: dict[str, list[Any]], root: int, n_features: int) -> ReadTree:
     """Return the tree that begins with a node, or is a leaf."""
     tree = ReadTree()
     waiting: list[tuple[int, int, list[int]]] = [(root, 0, [0])]
@@ -88,7 +92,7 @@ def _tree(tables: dict[str, list[Any]], root: int, n_features: int) -> ReadTree:
     return tree
 
 
-def _sums(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
+def _table_sums(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
     weights = np.array(tables["weight"]).reshape(len(tables["bias"]), n_features)
     fill = tables.get("fill")
 

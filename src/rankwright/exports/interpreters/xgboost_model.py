@@ -39,7 +39,7 @@ def xgboost_model(content: bytes, names: Sequence[str]) -> Judge:
             raise DataError("the model must be one sum of trees.")
         if len(info) != len(model["trees"]) or model["iteration_indptr"][-1] != len(info):
             raise DataError("the model must have as many trees as it states.")
-        trees = [_read(tree, len(names)) for tree in model["trees"]]
+        trees = [_xgboost_nodes(tree, len(names)) for tree in model["trees"]]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
         raise DataError("this is no model of XGBoost.") from None
 
@@ -59,7 +59,7 @@ def xgboost_model(content: bytes, names: Sequence[str]) -> Judge:
     return lambda X: Verdicts(in_blocks(X.astype(np.float32), block).astype(np.float64))
 
 
-def _read(said: dict[str, Any], n_features: int) -> ReadTree:
+def _xgboost_nodes(said: dict[str, Any], n_features: int) -> ReadTree:
     left, right = said["left_children"], said["right_children"]
     with np.errstate(over="ignore"):
         values = np.array(said["split_conditions"], dtype=np.float64).astype(np.float32)

@@ -9,8 +9,6 @@ from textwrap import wrap
 import numpy as np
 
 from rankwright.exceptions import DataError
-from rankwright.exports.interpreters.tables import by_tables
-from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.programs import (
     built,
@@ -19,27 +17,16 @@ from rankwright.exports.targets.programs import (
     scoring_program,
     verdicts_of,
 )
-from rankwright.exports.targets.tables import (
-    Tables,
-    is_double,
-    read_tables,
-    refuse_identifier,
-    tables_of,
-)
-from rankwright.exports.targets.target import (
-    Engine,
-    Judge,
-    Options,
-    Target,
-    Written,
-)
+from rankwright.exports.targets.source_code import SourceCode
+from rankwright.exports.targets.tables import FoundTable, Tables, is_double
+from rankwright.exports.targets.target import Engine, Options
 
 _TABLE = re.compile(r"^static const (double|int) (\w+)\[\] = \{([^}]*)\};$", re.MULTILINE)
 _BUILD = ("cc", "-std=c99", "-O2", "-o", "score", "main.c")
 _WIDTH = 95
 
 _HEAD = """\
-/* Scores of a KIND of rankwright, the same bits as its predict gives.
+/* Scores of a model of rankwright, the same bits as its predict gives.
  *
  * x has a value for each of NAME_names, in this order; NAN if it is missing.
  * Products and sums must be rounded one by one, so this does not compile with -ffast-math or x87
@@ -167,38 +154,34 @@ int main(void) {
 """
 
 
-class C(Target):
+class C(SourceCode):
     """A header with one function."""
 
     name = "c"
     engine = "C99 and C++11, IEEE doubles"
-    holds = "trees, linear, labels: exact for float32 and float64"
-    number = "float64"
     suffix = ".h"
-    leaves = "own"
-    arithmetic = "lanes"
-    gives_labels = True
+    holds = "trees, linear, labels: exact for float32 and float64"
     judged_by = "the header's code"
 
-    def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
-        """Yield why a model cannot go there."""
-        refusal = refuse_identifier(options.name, "the name of a C model")
-        if refusal is not None:
-            yield refusal
-
-    def write(self, rules: Rules, options: Options) -> Written:
+    def text(self, rules: Rules, name: str, tables: Tables) -> str:
         """Return the header."""
-        return Written(_header(rules, options.name, tables_of(rules)).encode())
+        return _c_header(rules, name, tables)
 
-    def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
-        """Return what reads the tables; a DataError if the code around them is not ours."""
-        return by_tables(_read(content, rules, options.name), rules.n_features, rules.labels)
+    def tables_in(self, text: str, name: str) -> list[FoundTable]:
+        """Return the tables in it."""
+        return [
+            (
+                kind,
+                key.removeprefix(f"{name}_"),
+                numbers.replace("INFINITY", "inf").replace(",", " "),
+            )
+            for kind, key, numbers in _TABLE.findall(text)
+        ]
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the C compiler of this machine; it gets our own code alone, around the tables."""
-        version = _compiler()
+        tables, version = self.read(content, rules, options), _compiler()
         if version is not None:
-            tables = _read(content, rules, options.name)
             main = scoring_program(_MAIN, options.name, tables, rules)
             files = {"model.h": content, "main.c": main}
             yield engine_of(version, files, _BUILD, ["./score"], tables, rules)
@@ -221,7 +204,7 @@ def _compiler() -> str | None:
     return version
 
 
-def _header(rules: Rules, name: str, tables: Tables) -> str:
+def _c_header(rules: Rules, name: str, tables: Tables) -> str:
     """Return the header of a model with these tables."""
     labels, n_scores = rules.labels, len(tables.get("bias", [0]))
     counts = [f"NAME_n_features = {rules.n_features}"]
@@ -229,45 +212,35 @@ def _header(rules: Rules, name: str, tables: Tables) -> str:
         counts.append(f"NAME_n_trees = {len(tables['root'])}")
     if labels is not None:
         counts.append(f"NAME_n_classes = {len(labels.classes)}")
-    head = [_HEAD.replace("KIND", rules.kind), f"enum {{ {', '.join(counts)} }};\n"]
+    head = [_HEAD, f"enum {{ {', '.join(counts)} }};\n"]
     filled = (
         "v == v ? v : x ? NAME_fill[j] : (double)(float)NAME_fill[j]" if "fill" in tables else "v"
     )
     code = [_AT.replace("FILLED", filled), _TREES if "root" in tables else _SUMS]
     code.append(_ONE if n_scores == 1 else _SEVERAL)
-    texts = [_texts(f"{name}_names", rules.names)]
+    texts = [_c_texts(f"{name}_names", rules.names)]
     if labels is not None:
         code += [_REACHED if "threshold" in tables else _LARGEST, _LABELS]
-        texts.append(_texts(f"{name}_classes", [str(one) for one in labels.classes]))
-    texts += [_table(f"{name}_{key}", values) for key, values in tables.items()]
+        texts.append(_c_texts(f"{name}_classes", [str(one) for one in labels.classes]))
+    texts += [_c_table(f"{name}_{key}", values) for key, values in tables.items()]
     begin, end = ("".join(parts).replace("NAME", name) for parts in (head, code))
     return f"{begin}{''.join(texts)}{end}\n#endif\n"
 
 
-def _texts(name: str, texts: Sequence[str]) -> str:
-    quoted = ",\n".join(f"    {_quoted(text)}" for text in texts)
+def _c_texts(name: str, texts: Sequence[str]) -> str:
+    quoted = ",\n".join(f"    {_c_string(text)}" for text in texts)
     return f"static const char *const {name}[] = {{\n{quoted}}};\n"
 
 
-def _quoted(text: str) -> str:
+def _c_string(text: str) -> str:
     """Return a string of C: ASCII as it is, other bytes of UTF-8 in octal digits."""
     plain = set(range(32, 127)) - set(b'"\\?')  # two ? would begin a trigraph
     inside = "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode())
     return f'"{inside}"'
 
 
-def _table(name: str, values: list[int] | list[float]) -> str:
+def _c_table(name: str, values: list[int] | list[float]) -> str:
     kind = "double" if is_double(values) else "int"
     numbers = ", ".join("INFINITY" if one == np.inf else repr(one) for one in values)
     lines = "\n".join(wrap(numbers, _WIDTH, initial_indent="    ", subsequent_indent="    "))
     return f"static const {kind} {name}[] = {{\n{lines}}};\n"
-
-
-def _read(content: bytes, rules: Rules, name: str) -> Tables:
-    """Return the tables of a header; a DataError if anything around them is not our own."""
-    text = content.decode(errors="replace")
-    found = [
-        (kind, key.removeprefix(f"{name}_"), numbers.replace("INFINITY", "inf").replace(",", " "))
-        for kind, key, numbers in _TABLE.findall(text)
-    ]
-    return read_tables(found, text, lambda tables: _header(rules, name, tables))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -53,14 +53,19 @@ class Query:
     row: str
 
     @classmethod
-    def of(cls, views: str, rules: Rules, options: Options, quoted: Callable[[str], str]) -> Query:
+    def of(
+        cls,
+        views: str,
+        rules: Rules,
+        options: Options,
+        quoted: Callable[[str], str],
+        scores: list[str],
+    ) -> Query:
         """Return what is asked of exported statements."""
         row = "row"
         while row in {name.casefold() for name in rules.names}:
             row += "_"
-        n = 1 if rules.linear is None else len(rules.linear.weights)
-        wanted = ["score"] if n == 1 else [f"score_{k + 1}" for k in range(n)]
-        wanted += [] if rules.labels is None else ["label"]
+        wanted = scores if rules.labels is None else [*scores, "label"]
         return cls(
             views,
             rules,
@@ -212,10 +217,25 @@ def _single_user(programs: Path, folder: str, script: str) -> None:
             raise DataError(f"PostgreSQL: {line:.300}")
 
 
-Asked: TypeAlias = Callable[[Query], Engine | None]
-DATABASES: dict[str, Asked] = {
+_DATABASES: dict[str, Callable[[Query], Engine | None]] = {
     "sqlite": _sqlite,
     "duckdb": _duckdb,
     "clickhouse": _clickhouse,
     "postgresql": _postgresql,
 }
+
+
+def database(dialect: str, query: Query) -> Engine | None:
+    """Return the database of a dialect, if it is here; what it fails with is a DataError."""
+    engine = _DATABASES[dialect](query)
+    if engine is None:
+        return None
+
+    def judge(X: Rows) -> Verdicts:
+        try:
+            return engine.judge(X)
+        except Exception as error:  # each has errors of its own
+            said = " ".join(str(error).split())
+            raise DataError(f"{engine.name} fails: {said:.300}") from error
+
+    return Engine(engine.name, judge)

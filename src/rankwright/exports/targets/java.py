@@ -8,24 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rankwright.exports.interpreters.tables import by_tables
-from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.programs import engine_of, first_line, scoring_program
-from rankwright.exports.targets.tables import (
-    Tables,
-    is_double,
-    read_tables,
-    refuse_identifier,
-    tables_of,
-)
-from rankwright.exports.targets.target import (
-    Engine,
-    Judge,
-    Options,
-    Target,
-    Written,
-)
+from rankwright.exports.targets.source_code import SourceCode
+from rankwright.exports.targets.tables import FoundTable, Tables, is_double
+from rankwright.exports.targets.target import Engine, Options
 
 _WORDS = frozenset(
     re.findall(
@@ -47,7 +34,7 @@ _TABLE = re.compile(
 
 _HEAD = """\
 /**
- * Scores of a KIND of rankwright, the same bits as its predict gives.
+ * Scores of a model of rankwright, the same bits as its predict gives.
  *
  * <p>x has a value for each of names(), in this order; NaN if it is missing.
  */
@@ -213,39 +200,33 @@ final class Main {
 """
 
 
-class Java(Target):
+class Java(SourceCode):
     """A class with static methods."""
 
     name = "java"
     engine = "Java >= 10"
-    holds = "trees, linear, labels: exact for float32 and float64"
-    number = "float64"
     suffix = ".java"
-    leaves = "own"
-    arithmetic = "lanes"
-    gives_labels = True
+    holds = "trees, linear, labels: exact for float32 and float64"
+    words = _WORDS
     judged_by = "the class's code"
 
-    def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
-        """Yield why a model cannot go there."""
-        refusal = refuse_identifier(options.name, "the name of a class", _WORDS)
-        if refusal is not None:
-            yield refusal
-
-    def write(self, rules: Rules, options: Options) -> Written:
+    def text(self, rules: Rules, name: str, tables: Tables) -> str:
         """Return the class, whose file must have its name."""
-        return Written(_class(rules, options.name, tables_of(rules)).encode())
+        return _java_class(rules, name, tables)
 
-    def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
-        """Return what reads the tables; a DataError if the code around them is not ours."""
-        return by_tables(_read(content, rules, options.name), rules.n_features, rules.labels)
+    def tables_in(self, text: str, name: str) -> list[FoundTable]:
+        """Return the tables in it."""
+        return [
+            (kind, key.lower(), re.sub(r"[\s\",]+", " ", numbers).replace("Infinity", "inf"))
+            for kind, key, numbers in _TABLE.findall(text)
+        ]
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the Java of this machine; it gets our own code alone, around the tables."""
+        tables, name = self.read(content, rules, options), options.name
         version = first_line(["java", "-version"])
         if version is None or first_line(["javac", "-version"]) is None:
             return
-        tables, name = _read(content, rules, options.name), options.name
         files = {f"{name}.java": content, "Main.java": scoring_program(_MAIN, name, tables, rules)}
         build = ["javac", "-encoding", "US-ASCII", *files]
         yield engine_of(version, files, build, ["java", "-cp", ".", "Main"], tables, rules)
@@ -255,14 +236,14 @@ class Java(Target):
         return [f"use: javac {options.name}.java, then {options.name}.score(x)"]
 
 
-def _class(rules: Rules, name: str, tables: Tables) -> str:
+def _java_class(rules: Rules, name: str, tables: Tables) -> str:
     """Return the class of a model with these tables."""
     labels = rules.labels
-    head = _HEAD.replace("KIND", rules.kind).replace("NAME", name)
-    parts = [_texts("names", rules.names)]
+    head = _HEAD.replace("NAME", name)
+    parts = [_java_texts("names", rules.names)]
     if labels is not None:
-        parts.append(_texts("classes", [str(one) for one in labels.classes]))
-    parts += [_table(key, values) for key, values in tables.items()]
+        parts.append(_java_texts("classes", [str(one) for one in labels.classes]))
+    parts += [_java_table(key, values) for key, values in tables.items()]
     filled = "x[j] != x[j] ? FILL[j] : x[j]" if "fill" in tables else "x[j]"
     parts.append(_TREES if "root" in tables else _SUMS.replace("FILLED", filled))
     parts.append(_ONE if len(tables.get("bias", [0])) == 1 else _SEVERAL)
@@ -273,8 +254,8 @@ def _class(rules: Rules, name: str, tables: Tables) -> str:
     return "".join([head, *parts, _TAIL.replace("AS_DOUBLE", of_float)])
 
 
-def _texts(name: str, texts: Sequence[str]) -> str:
-    lines = ", ".join(_strings(texts, "\n"))
+def _java_texts(name: str, texts: Sequence[str]) -> str:
+    lines = ", ".join(_java_strings(texts, "\n"))
     return (
         f"    private static final java.util.List<String> {name.upper()} = lines({lines});\n\n"
         f"    public static java.util.List<String> {name}() {{\n"
@@ -282,14 +263,14 @@ def _texts(name: str, texts: Sequence[str]) -> str:
     )
 
 
-def _table(name: str, values: list[int] | list[float]) -> str:
+def _java_table(name: str, values: list[int] | list[float]) -> str:
     kind, read = ("double", "numbers") if is_double(values) else ("int", "integers")
     numbers = ["Infinity" if value == np.inf else repr(value) for value in values]
-    texts = ",\n        ".join(_strings(numbers, " "))
+    texts = ",\n        ".join(_java_strings(numbers, " "))
     return f"    private static final {kind}[] {name.upper()} = {read}(\n        {texts});\n"
 
 
-def _strings(texts: Sequence[str], between: str) -> list[str]:
+def _java_strings(texts: Sequence[str], between: str) -> list[str]:
     """Return texts, joined, as strings that a class can hold."""
     joined: list[list[str]] = [[]]
     size = 0
@@ -300,13 +281,3 @@ def _strings(texts: Sequence[str], between: str) -> list[str]:
             size = 0
         joined[-1].append(text)
     return [json.dumps(between.join(some)) for some in joined]
-
-
-def _read(content: bytes, rules: Rules, name: str) -> Tables:
-    """Return the tables of a class; a DataError if anything around them is not our own."""
-    text = content.decode(errors="replace")
-    found = [
-        (kind, key.lower(), re.sub(r"[\s\",]+", " ", numbers).replace("Infinity", "inf"))
-        for kind, key, numbers in _TABLE.findall(text)
-    ]
-    return read_tables(found, text, lambda tables: _class(rules, name, tables))

@@ -30,9 +30,9 @@ class LightGBM(Target):
 
     name = "lightgbm"
     engine = "LightGBM >= 4.0"
+    suffix = ".txt"
     holds = "trees, exact for float32 and float64"
     number = "float64"
-    suffix = ".txt"
     leaves = "own"
     judged_by = "LightGBM's rule"
 

@@ -40,9 +40,9 @@ class ONNX(Target):
 
     name = "onnx"
     engine = "ONNX opset 17, ai.onnx.ml 3; ONNX Runtime >= 1.13"
+    suffix = ".onnx"
     holds = "trees, linear, labels: exact for float32"
     number = "float32"
-    suffix = ".onnx"
     arithmetic = "lanes"
     gives_labels = True
     judged_by = "the operators' definitions"
@@ -115,7 +115,7 @@ class _Graph:
         """Add a node; return the name of its output, or the names of several."""
         own = [f"v{len(self.nodes)}_{i}" for i in range(n)] if to is None else [to]
         domain = "ai.onnx.ml" if op == "TreeEnsembleRegressor" else ""
-        attributes = [_attribute(key, value) for key, value in more.items()]
+        attributes = [_attribute_of(key, value) for key, value in more.items()]
         self.nodes.append(
             _message((1, list(inputs)), (2, own), (4, op), (5, attributes), (7, domain))
         )
@@ -133,7 +133,7 @@ class _Graph:
     def add_trees(self, trees: Trees) -> None:
         """Add a sum of trees."""
         self.add("TreeEnsembleRegressor", "features", to="score", **_ensemble(trees))
-        self.outputs.append(_value("score", _FLOAT, 1))
+        self.outputs.append(_value_info("score", _FLOAT, 1))
 
     def add_sums(self, linear: Linear) -> None:
         """Add weighted sums, of doubles; a missing value is what stands for it."""
@@ -148,7 +148,7 @@ class _Graph:
             total = self.lane_sum(products, len(weights))
             scores.append(self.add("Add", total, self.constant(np.array([[bias]]))))
         self.add("Concat", *scores, to="score", axis=1)
-        self.outputs.append(_value("score", _DOUBLE, len(scores)))
+        self.outputs.append(_value_info("score", _DOUBLE, len(scores)))
 
     def lane_sum(self, products: str, n: int) -> str:
         """Add the sum over n columns in the order of the library (see ``interpreters.tables``)."""
@@ -189,11 +189,11 @@ class _Graph:
         classes = np.array(labels.classes)
         kind = {"f": _DOUBLE, "i": _INT64}.get(classes.dtype.kind, _STRING)
         self.add("Gather", self.constant(classes), place, to="label", axis=0)
-        self.outputs.append(_value("label", kind))
+        self.outputs.append(_value_info("label", kind))
 
     def model(self) -> bytes:
         """Return the file."""
-        given = _value("features", _FLOAT, self.rules.n_features)
+        given = _value_info("features", _FLOAT, self.rules.n_features)
         graph = _message(
             (1, self.nodes), (2, self.name), (5, self.constants), (11, given), (12, self.outputs)
         )
@@ -242,7 +242,7 @@ def _ensemble(trees: Trees) -> dict[str, Any]:
     }
 
 
-def _attribute(name: str, value: Any) -> bytes:
+def _attribute_of(name: str, value: Any) -> bytes:
     """Return an attribute; of a list, that of its first."""
     name = name.removesuffix("_type")  # ``to`` is the output here
     if not isinstance(value, list):
@@ -251,7 +251,7 @@ def _attribute(name: str, value: Any) -> bytes:
     return _message((1, name), (field, value), (20, kind))
 
 
-def _value(name: str, kind: int, *columns: int) -> bytes:
+def _value_info(name: str, kind: int, *columns: int) -> bytes:
     """Return an input or output: a row for each document, with so many columns."""
     rows = _message((2, "documents"))
     shape = _message((1, [rows, *(_message((1, n)) for n in columns)]))

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.exports.interpreters.sql import sql_views
+from rankwright.exports.interpreters.sql import read_views, sql_views
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Labels, Linear, Rules, Trees
-from rankwright.exports.targets.databases import DATABASES, Query
+from rankwright.exports.targets.databases import Query, database
 from rankwright.exports.targets.target import Engine, Judge, Options, Target, Written
 
 _BLOCK = 150_000  # characters of trees in one view: ClickHouse takes statements of 256 KiB
@@ -23,7 +23,7 @@ _LANES = 8
 
 
 @dataclass(frozen=True)
-class Dialect:
+class SQLDialect:
     """What is said otherwise in a database.
 
     Attributes
@@ -83,9 +83,9 @@ def _escaped(name: str) -> str:
 
 
 DIALECTS = {
-    "duckdb": Dialect(_double_quoted, _shortest, "DOUBLE", nan_is_largest=True, any_case=True),
-    "sqlite": Dialect(_back_quoted, _long, "REAL", any_case=True, most_columns=1900),
-    "postgresql": Dialect(
+    "duckdb": SQLDialect(_double_quoted, _shortest, "DOUBLE", nan_is_largest=True, any_case=True),
+    "sqlite": SQLDialect(_back_quoted, _long, "REAL", any_case=True, most_columns=1900),
+    "postgresql": SQLDialect(
         _double_quoted,
         _shortest,
         "double precision",
@@ -93,7 +93,7 @@ DIALECTS = {
         longest_name=63,
         most_columns=1500,
     ),
-    "clickhouse": Dialect(_escaped, _shortest, "Nullable(Float64)", backslash=True),
+    "clickhouse": SQLDialect(_escaped, _shortest, "Nullable(Float64)", backslash=True),
 }
 
 
@@ -102,9 +102,9 @@ class SQL(Target):
 
     name = "sql"
     engine = "SQLite >= 3.35, DuckDB >= 1.0, PostgreSQL >= 12, ClickHouse >= 24"
+    suffix = ".sql"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
-    suffix = ".sql"
     arithmetic = "lanes"
     gives_labels = True
     judged_by = "the standard's rule"
@@ -140,10 +140,9 @@ class SQL(Target):
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
         """Yield the database of the dialect; it gets what the interpreter has read."""
-        text = content.decode(errors="replace")
-        sql_views(text, rules, options)
-        quoted = DIALECTS[options.dialect].quoted
-        engine = DATABASES[options.dialect](Query.of(text, rules, options, quoted))
+        text, quoted = content.decode(errors="replace"), DIALECTS[options.dialect].quoted
+        _, scores = read_views(text, rules, options)
+        engine = database(options.dialect, Query.of(text, rules, options, quoted, scores))
         if engine is not None:
             yield engine
 
@@ -178,7 +177,7 @@ class _Cases:
 class _Form:
     """How a model is said in a dialect."""
 
-    def __init__(self, dialect: Dialect, rules: Rules, options: Options) -> None:
+    def __init__(self, dialect: SQLDialect, rules: Rules, options: Options) -> None:
         self.dialect, self.rules, self.options = dialect, rules, options
         self.columns = [dialect.quoted(name) for name in rules.names]
 
@@ -256,7 +255,7 @@ class _Form:
         """Return a sum in the order of the library; what is 0 for all rows is left out."""
         lanes: list[list[str]] = [[] for _ in range(_LANES + 1)]
         whole = linear.weights.shape[1] // _LANES * _LANES  # the others are summed in turn
-        for j in np.flatnonzero(linear.weights[k]):
+        for j in np.flatnonzero(linear.weights[k]).tolist():
             fill = None if linear.fill is None else float(linear.fill[j])
             x, w = self.value(j, fill), self.dialect.number(float(linear.weights[k, j]))
             lanes[j % _LANES if j < whole else _LANES].append(f"({w} * {x})")
@@ -298,8 +297,8 @@ class _Form:
         if not isinstance(value, str):
             return repr(float(value) if isinstance(value, float) else int(value))
         if self.dialect.backslash:
-            value = value.replace("\\", "\\\\")
-        return "'" + value.replace("'", "\\'" if self.dialect.backslash else "''") + "'"
+            return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return "'" + str(value).replace("'", "''") + "'"
 
 
 def _refused_names(rules: Rules, options: Options) -> Iterator[Refusal]:

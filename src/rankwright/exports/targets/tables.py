@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from rankwright.exceptions import DataError
-from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Linear, Rules, Trees
 
 Tables: TypeAlias = dict[str, list[int] | list[float]]
 """Columns by name."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+FoundTable: TypeAlias = tuple[str, str, str]
+"""Of a table in a text: ``"double"`` or ``"int"``, its name, and its numbers between spaces."""
 
 
 def tables_of(rules: Rules) -> Tables:
@@ -66,10 +65,8 @@ def is_double(values: list[int] | list[float]) -> bool:
     return isinstance(values[0], float)
 
 
-def read_tables(
-    found: Iterable[tuple[str, str, str]], text: str, written: Callable[[Tables], str]
-) -> Tables:
-    """Return tables that were found in a text, by their type, name and numbers.
+def read_tables(found: Iterable[FoundTable], text: str, written: Callable[[Tables], str]) -> Tables:
+    """Return tables that were found in a text.
 
     A DataError unless the whole text is what is written of these tables: then the code around them
     is our own, and may be run.
@@ -91,15 +88,3 @@ def _of_weights(linear: Linear) -> Tables:
     if linear.fill is not None:
         found["fill"] = linear.fill.tolist()
     return found
-
-
-def refuse_identifier(name: str, what: str, taken: frozenset[str] = frozenset()) -> Refusal | None:
-    """Return the refusal of a name that a language does not have; None if it has it."""
-    if _IDENTIFIER.fullmatch(name) and name not in taken:
-        return None
-    return Refusal(
-        "names",
-        f"{what} must be letters, digits and _ of ASCII, not first a digit, and no word of the "
-        f"language, but is {name!r:.50}",
-        "give another name (--name)",
-    )

@@ -53,7 +53,7 @@ class XGBoost(Target):
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the model."""
         assert rules.trees is not None
-        return Written(json.dumps(_model(rules.trees, rules.names)).encode())
+        return Written(json.dumps(_xgboost_model(rules.trees, rules.names)).encode())
 
     def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
         """Return what scores as XGBoost's source says."""
@@ -80,8 +80,8 @@ class XGBoost(Target):
         return [f"use: xgboost.Booster(model_file={path!r}).predict(xgboost.DMatrix(X))"]
 
 
-def _model(trees: Trees, names: tuple[str, ...]) -> dict[str, Any]:
-    parts = [_tree(trees, k, len(names)) for k in range(trees.n_trees)]
+def _xgboost_model(trees: Trees, names: tuple[str, ...]) -> dict[str, Any]:
+    parts = [_xgboost_tree(trees, k, len(names)) for k in range(trees.n_trees)]
     booster = {
         "gbtree_model_param": {"num_trees": str(len(parts)), "num_parallel_tree": "1"},
         "iteration_indptr": list(range(len(parts) + 1)),
@@ -105,7 +105,7 @@ def _model(trees: Trees, names: tuple[str, ...]) -> dict[str, Any]:
     return {"learner": learner, "version": [2, 0, 0]}
 
 
-def _tree(trees: Trees, k: int, n_features: int) -> dict[str, Any]:
+def _xgboost_tree(trees: Trees, k: int, n_features: int) -> dict[str, Any]:
     """Return a tree. A right child is next to the left one: XGBoost looks for it there."""
     forest = trees.forest
     first_node, first_leaf = int(forest.node_begin[k]), int(forest.leaf_begin[k])
