@@ -135,7 +135,11 @@ def test_any_byte_that_is_edited_is_found(name: str, files: Path, run: Cli) -> N
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('\\"leaf\\":', '\\"leaf\\":1', "scores differ; the first: our interpreter of the plugin"),
+        (
+            '\\"leaf\\":',
+            '\\"leaf\\":1',
+            "scores differ; the first: probe 1: our interpreter of the",
+        ),
         ('"name": "m"', '"name": "n"', "no score differs, by our interpreter"),
         ('\\"yes\\"', '\\"affirm\\"', "m.json: elasticsearch cannot read it: a node must have the"),
         ('{"model"', '["model"', "m.json: elasticsearch cannot read it: "),
