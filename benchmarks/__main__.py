@@ -6,6 +6,7 @@ import argparse
 
 from benchmarks import (
     contributions,
+    exports,
     linear,
     linear_scoring,
     loading,
@@ -37,6 +38,7 @@ STEPS = {
     "contributions": contributions.run,
     "sparse": sparse.run,
     "serving": serving.run,
+    "exports": exports.run,
     "table": table.run,
 }
 

@@ -11,7 +11,7 @@ import pytest
 import rankwright as rw
 from rankwright.exports import Refusal
 from rankwright.exports.targets.registry import TARGETS
-from tests.contracts.exported_models import FILLED, MODELS, ROWS
+from tests.contracts.exported_models import FILLED, LABELS, MODELS, QID, ROWS
 
 POSSIBLE = ("exact", "exact outside gaps", "bounded")
 # Of every target and model: "exact", "exact outside gaps", "bounded", or the code of the refusal.
@@ -59,10 +59,24 @@ def test_outcomes(target: str, named_model: tuple[str, Any], tmp_path: Path) -> 
         assert refused.value.code == expected
         assert list(tmp_path.iterdir()) == []
         return
-    certificate = rw.export(model, target, path, data=data)
+    certificate = rw.export(model, target, path, data=data, probes=3000)
     assert certificate.outcome == expected
     assert rw.verify(tmp_path / "model.cert.json").passed
     grid = rw.load(tmp_path / "model.grid.rw")
     if certificate.exact and model.__class__.__name__ == "BoostedRanker":
         moved = np.abs(grid.predict(ROWS) - certificate.shift - model.predict(ROWS))
         assert moved.max() <= certificate.bound
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_leaves_that_are_rounded_alone_are_bounded(target: str, tmp_path: Path) -> None:
+    """Engines with doubles give the bits of the rounded leaves; float32 sums are near them."""
+    # Without missing values, which some engines take for zeros.
+    model = rw.BoostedRanker("xendcg", n_estimators=40, n_jobs=1).fit(FILLED, LABELS, QID)
+    path = tmp_path / "model.out"
+    certificate = rw.export(model, target, path, data=FILLED, leaves="nearest", probes=2000)
+    assert certificate.outcome == "bounded"
+    assert 0 < certificate.bound < 1e-3
+    assert certificate.data["largest_change"] <= certificate.bound
+    assert rw.verify(tmp_path / "model.cert.json").passed
+    assert "within" in certificate.text()

@@ -72,7 +72,16 @@ def test_json_is_the_certificate(model: Path, run: Cli) -> None:
 
 def test_probes_are_at_most_so_many_with_data(model: Path, run: Cli) -> None:
     code, out, _ = run(
-        *WORDS, "--json", "--probes", 30, "--data", "sample.csv", "--qid", "query", "--ignore", "item"
+        *WORDS,
+        "--json",
+        "--probes",
+        30,
+        "--data",
+        "sample.csv",
+        "--qid",
+        "query",
+        "--ignore",
+        "item",
     )
     assert code == 0
     assert 15 < json.loads(out)["probes"]["rows"] <= 30
@@ -144,10 +153,13 @@ def refused(result: tuple[int, str, str], message: str, folder: Path) -> None:
         (("nothing.rw", *WORDS[2:]), "nothing.rw: cannot be read: No such file or directory."),
         (("sample.csv", *WORDS[2:]), "sample.csv: is not a rankwright model."),
         ((*WORDS[1:], "--leaves", "own"), "leaves must be 'grid' or 'nearest' for elasticsearch:"),
-        ((*WORDS[1:], "--leaves", "gird"), "leaves must be one of own, grid, nearest, not 'gird'."),
+        ((*WORDS[1:], "--leaves", "x"), "leaves must be one of own, grid, nearest, not 'x'."),
         ((*WORDS[1:-1], "-"), "-: an export must be a file that is not compressed"),
         ((*WORDS[1:-1], "out.json.gz"), "out.json.gz: an export must be a file that is not"),
-        ((*WORDS[1:], "--data", "other.csv"), "other.csv: there must be all 3 features of model.rw"),
+        (
+            (*WORDS[1:], "--data", "other.csv"),
+            "other.csv: there must be all 3 features of model.rw",
+        ),
         ((*WORDS[1:], "--data", "gone.csv"), "gone.csv: there is no such file."),
     ],
 )
@@ -176,7 +188,7 @@ def test_what_exists_is_replaced_only_if_that_is_said(name: str, model: Path, ru
     assert (code, out, err) == (2, "", f"rankwright: {message}\n")
     assert {path: (model / path).read_text() for path in FILES & names(model)} == {name: "old"}
     assert run(*WORDS, "--force")[0] == 0
-    assert FILES <= names(model)
+    assert names(model) >= FILES
     assert rw.verify(model / "out.cert.json").passed
 
 
@@ -208,23 +220,23 @@ def test_a_disk_that_gets_full_leaves_no_half(
     """Whichever of the files it is."""
     from rankwright.data import disk
 
-    write, calls = disk.File.write, 0
+    write, room = disk.File.write, 0
 
     def failing(self: disk.File, data: bytes) -> int:
-        nonlocal calls
-        calls += 1
-        if calls == last:
+        nonlocal room
+        room -= 1
+        if room < 0:
             raise OSError(28, "No space left on device")
         return write(self, data)
 
     monkeypatch.setattr(disk.File, "write", failing)
-    for last in range(1, 5):
-        calls = 0
+    for n_files in range(len(FILES)):
+        room = n_files
         code, _, err = run(*WORDS)
         assert code == 2
         assert err.endswith(": cannot be written: No space left on device.\n")
         assert names(model) == {"model.rw", "sample.csv"}
-    calls, last = 0, 5
+    room = len(FILES)
     assert run(*WORDS)[0] == 0
 
 

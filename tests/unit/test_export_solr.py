@@ -194,6 +194,18 @@ def test_allowed_gaps_are_the_grid_models_too(tmp_path: Path) -> None:
     assert certificate.data["largest_change"] == 0.75
 
 
+def test_gaps_are_verified(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    X = np.rint(rng.normal(size=(300, 2)) * 2).astype(F32)
+    model = rw.BoostedRanker("xendcg", n_estimators=10, num_leaves=7, n_jobs=1)
+    model.fit(X, (X.sum(axis=1) > 0).astype(int), np.arange(300) // 10)
+    _, certificate = exported(model, tmp_path, data=X)
+    assert {gap.feature for gap in certificate.gaps} == {"f1", "f2"}
+    assert rw.verify(tmp_path / "m.cert.json", data=X).passed
+    grid = rw.load(tmp_path / "m.grid.rw")
+    np.testing.assert_allclose(grid.predict(X), model.predict(X), atol=certificate.bound)
+
+
 def test_gaps_that_touch_are_one(tmp_path: Path) -> None:
     _, certificate = exported(ranker(stump(0.0), stump(4e-14), stump(0.0)), tmp_path)
     assert certificate.gaps == (Gap("f1", 0.0, float(F32(4e-14))),)

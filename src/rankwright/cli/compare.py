@@ -68,6 +68,9 @@ Refit = Annotated[
     str | None,
     typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
 ]
+RunFolder = Annotated[
+    str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
+]
 ExportTo = Annotated[
     str | None,
     typer.Option(
@@ -92,9 +95,7 @@ def compare(
         int, typer.Option(min=1, help="Parameters to try for each model and fold.")
     ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")] = 0,
-    out: Annotated[
-        str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
-    ] = "comparison",
+    out: RunFolder = "comparison",
     refit: Refit = None,
     export_to: ExportTo = None,
     overwrite: Overwrite = False,

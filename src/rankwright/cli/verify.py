@@ -51,7 +51,7 @@ def verify(
         raise ValueError(f"{what} is a model: compare it with a log (--log FILE).")
     given: dict[str, Any] = {"log": log}
     given["names"] = None if names is None else read_names(names)
-    given["data"] = None if data is None else _sample(what, data, columns)
+    given["data"] = None if data is None else _certified_rows(what, data, columns)
     with doing(f"Verifying {export or log or what}"):
         found = run(what, export, **given)
     typer.echo(found.to_json() if as_json else str(found))
@@ -59,7 +59,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _sample(certificate: str, data: str, columns: Columns) -> Any:
+def _certified_rows(certificate: str, data: str, columns: Columns) -> Any:
     """Read the rows that an export was made with."""
     from rankwright.exports.certificate import Certificate
     from rankwright.persistence import load

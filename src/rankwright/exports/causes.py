@@ -89,31 +89,31 @@ class Differences:
         Their features, as logged.
     scores : ndarray
         The engine's scores.
-    tolerance : ndarray
-        By how much each may differ.
+    room : callable
+        Of features and scores: by how much each score may differ.
     """
 
     X: Floats
     scores: Floats
-    tolerance: Floats
+    room: Callable[[Floats, Floats], Floats]
 
     def part(self, n: int) -> Differences:
         """Return some of the rows, spread over all."""
         at = spread_over(len(self.X), n)
-        return Differences(self.X[at], self.scores[at], self.tolerance[at])
+        return Differences(self.X[at], self.scores[at], self.room)
 
     def changed(self, causes: list[Cause]) -> Differences:
         """Return what is left of the differences when changes are made."""
         X, scores = self.X, self.scores
         for cause in causes:
             X, scores = cause.change(X), scores - cause.offset
-        return Differences(X, scores, self.tolerance)
+        return Differences(X, scores, self.room)
 
     def agree(self, predict: Scores, causes: list[Cause]) -> tuple[NDArray[np.bool_], Floats]:
         """Return which rows agree when changes are made, and by how much each differs."""
         rest = self.changed(causes)
         off = np.abs(rest.scores - predict(rest.X))
-        return off <= self.tolerance, off
+        return off <= self.room(rest.X, self.scores), off
 
     def judged(self, predict: Scores, causes: list[Cause]) -> tuple[float, float]:
         """Return the share of rows that agree when changes are made, and what is left in all."""
@@ -200,7 +200,7 @@ def _best(rows: Differences, predict: Scores, looked: Looked, made: list[Cause])
 def _changes(now: Differences, predict: Scores, looked: Looked) -> Iterator[Cause]:
     """Yield all that is tried, the simplest first."""
     off = now.scores - predict(now.X)
-    for kind, change, where in _values(looked):
+    for kind, change, where in _of_values(looked):
         features = [j for j in looked.used if where(now.X[:, j]).any()]
         for some in [[j] for j in features] + ([features] if len(features) > 1 else []):
             yield _of_features(kind, change, some, looked.names)
@@ -213,14 +213,14 @@ def _changes(now: Differences, predict: Scores, looked: Looked) -> Iterator[Caus
                 yield _of_features("off by a constant", _plus(step), [j], looked.names, step)
     yield from _orders(looked)
     if looked.weights is not None:
-        yield from _affine(now, off, looked)
+        yield from _refitted(now, off, looked)
 
 
 Values = Callable[[Floats, Any], Floats]
 Where = Callable[[Floats], NDArray[np.bool_]]
 
 
-def _values(looked: Looked) -> Iterator[tuple[str, Values, Where]]:
+def _of_values(looked: Looked) -> Iterator[tuple[str, Values, Where]]:
     """Yield changes of the values of a feature, and where they change one."""
     if looked.takes_missing:
         yield "missing as 0", lambda x, _: np.where(np.isnan(x), 0.0, x), np.isnan
@@ -256,7 +256,7 @@ def _of_features(
     return Cause(kind, tuple(names[j] for j in features), changed, detail=detail)
 
 
-def _affine(now: Differences, off: Floats, looked: Looked) -> Iterator[Cause]:
+def _refitted(now: Differences, off: Floats, looked: Looked) -> Iterator[Cause]:
     """Yield what permutes or scales features of a linear model: differences are linear in them."""
     assert looked.weights is not None
     for some in [[j] for j in looked.used] + [looked.used]:

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from rankwright.data.writing import write_text
 from rankwright.exceptions import DataError
-from rankwright.exports.targets.registry import target_named
+from rankwright.exports.rules import NUMBERS
+from rankwright.exports.targets.registry import TARGETS, target_named
 from rankwright.exports.targets.target import Gap, Options
 
 FORMAT = 1
@@ -50,6 +51,8 @@ class Certificate:
     ----------
     target, engine : str
         Where it goes, and the versions of which this holds.
+    kind : str
+        The class of the model.
     outcome : {"exact", "exact outside gaps", "bounded"}
         Whether the engine's scores are the bits of ``predict`` of the grid model; everywhere, for
         all values outside the gaps, or up to a bound.
@@ -97,6 +100,7 @@ class Certificate:
 
     target: str
     engine: str
+    kind: str
     outcome: str
     number: str
     missing: str
@@ -167,9 +171,11 @@ class Certificate:
             raise DataError(f"has format {version!r:.50}, but must have {FORMAT}.", path=path)
         try:
             certificate = cls._of(said)
-            return certificate, certificate.to_json() == text
         except (TypeError, KeyError, ValueError, AttributeError):
             raise DataError("is not a certificate.", path=path) from None
+        if certificate.target not in TARGETS:
+            raise DataError(f"is for {certificate.target!r:.50}, an unknown target.", path=path)
+        return certificate, certificate.to_json() == text
 
     @classmethod
     def _of(cls, said: dict[str, Any]) -> Self:
@@ -179,17 +185,22 @@ class Certificate:
             given = said[one.name]
             if not isinstance(given, kind) and not (given is None and "None" in str(one.type)):
                 raise TypeError
-        for file in said["files"].values():
-            if Path(file.get("name", "")).name != file.get("name", ""):  # all lie beside it
-                raise ValueError
+        beside = [said["files"][key]["name"] for key in ("export", "grid", "probes")]
+        if said["number"] not in NUMBERS or any(Path(name).name != name for name in beside):
+            raise ValueError
         said["judgements"] = tuple(Judgement(**one) for one in said["judgements"])
         said["gaps"] = tuple(Gap(**one) for one in said["gaps"])
         for name in ("names", "thresholds", "classes", "refusals", "warnings"):
             said[name] = tuple(said[name])
         certificate = cls(**said)
         certificate.asked()
-        _ = [said["files"][key]["sha256"] for key in ("export", "grid", "probes", "model")]
-        _ = said["probes"]["most"], said["probes"]["sha256"]
+        hashed = [said["probes"], *said["files"].values()]
+        if (
+            not all(isinstance(one["sha256"], str) for one in hashed)
+            or "most" not in said["probes"]
+            or not isinstance(said["probes"]["tolerance"], float)
+        ):
+            raise ValueError
         return certificate
 
     # ---- for people ----
@@ -221,15 +232,19 @@ class Certificate:
         ran = any(one.ran for one in self.judgements)
         gaps = f"exact outside {len(self.gaps)} gaps"
         outcome = gaps if self.outcome == "exact outside gaps" else self.outcome
-        bits = f"the bits of {self.files['grid']['name']}"
-        bits = bits if self.outcome == "bounded" else "the same bits"
         said = [
-            f"{outcome}: {n:,} probe rows give {bits}, by {self.judge}"
+            f"{outcome}: {n:,} probe rows give {self._nearness()}, by {self.judge}"
             f"{'' if ran else ' (no engine was run)'}",
             *self._moved(),
             *self._changed(sample),
         ]
         return "; ".join(said)
+
+    def _nearness(self) -> str:
+        grid, tolerance = self.files["grid"]["name"], self.probes["tolerance"]
+        if tolerance > 0:
+            return f"the scores of {grid} within {tolerance:.2g}"
+        return f"the bits of {grid}" if self.outcome == "bounded" else "the same bits"
 
     def _moved(self) -> list[str]:
         said = []

@@ -30,7 +30,7 @@ from rankwright.exports.replay import replay_table
 from rankwright.exports.rules import Leaves, Rules, rules_of
 from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
-from rankwright.exports.targets.target import Options, Target, Written
+from rankwright.exports.targets.target import Judge, Options, Target, Written
 from rankwright.models import CLASSES
 from rankwright.persistence import packed
 from rankwright.suggestions import meant
@@ -147,20 +147,17 @@ def export(
     wanted, rules = rules, found.reachable(rules, given)
     written = _with_gaps(found.write(rules, asked), wanted, rules, found.number)
     grid = grid_model(model, rules, found)
-    about, more = _of_data(sample, model, grid, wanted, placed, found, written, frozenset(allow))
-    judges = judges_of(found, written.content, rules, asked)
+    judges, reference = judges_of(found, written.content, rules, asked), Reference(grid, rules)
+    tolerance = 0.0 if placed is None else placed.rounding
+    engine = judges[0].judge if tolerance > 0 else reference
+    about, more = _of_data(sample, model, engine, wanted, placed, found, written, frozenset(allow))
     rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
-    trial = judged(judges, rules, Reference(grid, rules), rows)
+    trial = judged(judges, rules, reference, rows, tolerance)
     if trial.difference is not None:
         raise DataError(f"{trial.difference}: nothing was written.")
     certificate = Certificate(
-        target=found.name,
-        engine=found.versions(rules, asked),
+        **_of_place(found, rules, asked),
         outcome=_reached(found, rules, placed, written),
-        number=found.number,
-        missing=found.missing(rules, asked),
-        size=_described(rules),
-        names=rules.names,
         judgements=trial.judgements,
         **_of_leaves(placed),
         bound=_bound(found, rules, placed),
@@ -169,8 +166,12 @@ def export(
         data=about,
         refusals=tuple(sorted(set(allow))),
         warnings=(*warnings, *written.warnings, *more),
-        probes={"rows": trial.n_rows, "sha256": trial.digest, "most": probes},
-        options={**asdict(asked), "present": sorted(asked.present)},
+        probes={
+            "rows": trial.n_rows,
+            "sha256": trial.digest,
+            "most": probes,
+            "tolerance": tolerance,
+        },
         library=__version__,
     )
     contents = {
@@ -238,7 +239,7 @@ def check_leaves(leaves: str | None, target: Target) -> None:
 def _of_data(
     sample: SampleRows | None,
     model: Any,
-    grid: Any,
+    engine: Judge,
     rules: Rules,
     placed: Placed | None,
     target: Target,
@@ -262,7 +263,7 @@ def _of_data(
     warnings = [*told, *(refusal.reason for refusal in refusals)]
     ours = Reference(model, rules)(sample.given)
     shift = 0.0 if placed is None else placed.trees.shift
-    facts = sample.facts(ours, Reference(grid, rules)(sample.X), shift)
+    facts = sample.facts(ours, engine(sample.X), shift)
     g = None if placed is None else placed.g
     if g is not None and ours.scores is not None and sample.is_coarse(ours.scores, g):
         warnings.append(
@@ -322,6 +323,19 @@ def _described(rules: Rules) -> str:
         return f"{rules.trees.n_trees:,} trees, {len(rules.trees.nan_left):,} splits"
     assert rules.linear is not None
     return f"{np.count_nonzero(rules.linear.weights.any(axis=0)):,} weights"
+
+
+def _of_place(target: Target, rules: Rules, options: Options) -> dict[str, Any]:
+    return {
+        "target": target.name,
+        "engine": target.versions(rules, options),
+        "kind": rules.kind,
+        "number": target.number,
+        "missing": target.missing(rules, options),
+        "size": _described(rules),
+        "names": rules.names,
+        "options": {**asdict(options), "present": sorted(options.present)},
+    }
 
 
 def _of_leaves(placed: Placed | None) -> dict[str, Any]:

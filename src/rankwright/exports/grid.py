@@ -15,7 +15,7 @@ the model's by at most
     \sum_k \max |\text{leaf}_k - \mathrm{f32}(\text{leaf}_k)|
     + (K - 1)\, 2^{-24} \sum_k \max |\text{leaf}_k|
 
-up to terms of second order, which :func:`nearest_bound` includes.
+up to terms of second order, which :func:`sum_rounding` includes.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class Placed:
         By how much a leaf was moved, at most.
     bound : float
         By how much a score differs, at most, from the model's plus the shift.
+    rounding : float
+        The part of it that sums in float32 make, from the sum in doubles of the leaves as placed.
     """
 
     trees: Trees
@@ -58,6 +60,7 @@ class Placed:
     g: float | None
     moved: float
     bound: float
+    rounding: float = 0.0
 
 
 def place(trees: Trees, how: Leaves, shifted: bool) -> Placed:
@@ -80,8 +83,11 @@ def place(trees: Trees, how: Leaves, shifted: bool) -> Placed:
         low = max(0.0, -math.fsum(placed.smallest()))
         placed = replace(placed, shift=float(np.float32(low)) if how == "nearest" else low)
     moved = np.abs(leaf - trees.leaf)
-    bound = 0.0 if how == "own" else nearest_bound(trees, placed)
-    return Placed(placed, how, None, float(moved.max()), bound)
+    if how == "own":
+        return Placed(placed, how, None, 0.0, 0.0)
+    rounding = sum_rounding(placed)
+    apart = math.fsum(np.maximum.reduceat(moved, trees.forest.leaf_begin[:-1]))
+    return Placed(placed, how, None, float(moved.max()), apart + rounding, rounding)
 
 
 def _on_grid(trees: Trees, shifted: bool) -> Placed:
@@ -112,12 +118,10 @@ def _nearest(trees: Trees) -> Floats:
     return leaf.astype(np.float64) + 0.0
 
 
-def nearest_bound(trees: Trees, placed: Trees) -> float:
-    """Return how far float32 sums of rounded leaves may be from the model's sums."""
-    begin = trees.forest.leaf_begin[:-1]
-    moved = math.fsum(np.maximum.reduceat(np.abs(placed.leaf - trees.leaf), begin))
+def sum_rounding(placed: Trees) -> float:
+    """Return how far sums in float32 may be from the sums of the same leaves in doubles."""
     total = math.fsum(placed.largest()) + abs(placed.shift)
-    n = trees.n_trees - (placed.shift == 0)  # additions that round
+    n = placed.n_trees - (placed.shift == 0)  # additions that round
     # (1 + u)^n - 1 <= n u / (1 - n u): what n roundings of relative size u make of a sum.
     u = 2.0**-24
-    return moved + total * n * u / (1 - n * u)
+    return total * n * u / (1 - n * u)

@@ -78,9 +78,16 @@ def judges_of(target: Target, content: bytes, rules: Rules, options: Options) ->
 
 
 def judged(
-    judges: list[NamedJudge], rules: Rules, reference: Judge, blocks: Iterable[Rows]
+    judges: list[NamedJudge],
+    rules: Rules,
+    reference: Judge,
+    blocks: Iterable[Rows],
+    tolerance: float = 0.0,
 ) -> Hearing:
-    """Return what judges say of probes; each that differs from the model is remembered."""
+    """Return what judges say of probes; each that differs from the model is remembered.
+
+    Without a tolerance, a score that is not the same bits differs.
+    """
     rows, scores, n_rows = hashlib.sha256(), hashlib.sha256(), 0
     replayed = _Replayed(rules.n_features)
     n_differ, first = [0] * len(judges), None
@@ -88,10 +95,11 @@ def judged(
         ours = reference(X)
         for i, one in enumerate(judges):
             theirs = one.judge(X)
-            places = differences(ours, theirs)
+            places = differences(ours, theirs, tolerance)
             n_differ[i] += len(places)
             if first is None and len(places):
-                first = _difference(one.name, ours, theirs, X, int(places[0]), rules)
+                told = _told_difference(one.name, ours, theirs, X, int(places[0]), rules)
+                first = f"probe {n_rows + int(places[0]) + 1:,}: {told}"
         rows.update(np.ascontiguousarray(X).tobytes())
         scores.update(_bits(ours.scores).tobytes())
         replayed.add(X, ours)
@@ -104,11 +112,13 @@ def judged(
     return Hearing(n_rows, digest, said, replayed.rows, replayed.verdicts(), first)
 
 
-def differences(ours: Verdicts, theirs: Verdicts) -> Ints:
-    """Return the rows whose score, or label, is not the same bits."""
+def differences(ours: Verdicts, theirs: Verdicts, tolerance: float = 0.0) -> Ints:
+    """Return the rows whose score, or label, is not the same bits, or not within a tolerance."""
     differ = np.zeros(0, dtype=bool)
     if theirs.scores is not None:
         differ = _bits(ours.scores) != _bits(theirs.scores)
+        if tolerance > 0:  # NaN is not near anything
+            differ &= ~(np.abs(np.asarray(ours.scores) - theirs.scores) <= tolerance)
         differ = differ if differ.ndim == 1 else differ.any(axis=1)
     if ours.labels is not None and theirs.labels is not None:
         other = ours.labels != theirs.labels
@@ -127,7 +137,7 @@ def _bits(scores: Floats | None) -> NDArray[np.int64]:
     return (np.asarray(scores, dtype=np.float64) + 0.0).view(np.int64)
 
 
-def _difference(
+def _told_difference(
     judge: str, ours: Verdicts, theirs: Verdicts, X: Rows, row: int, rules: Rules
 ) -> str:
     wants = ours.scores if theirs.scores is not None else ours.labels
@@ -137,9 +147,10 @@ def _difference(
     values = ", ".join(
         f"{name}={value:.9g}" for name, value in zip(rules.names, X[row], strict=True) if value != 0
     )
+    values = values if len(values) < 200 else f"{values[:200]} ..."
     return (
         f"{judge} gives {has[row]} where the model gives {wants[row]}, for "
-        f"{values or 'a row of zeros':.300}"
+        f"{values or 'a row of zeros'}"
     )
 
 

@@ -27,7 +27,7 @@ def engine_names(
     elif isinstance(given, Mapping):
         names = list(own)
         for key, name in given.items():
-            names[_place(key, own)] = name
+            names[_meant_feature(key, own)] = name
     else:
         names = list(given)
     if len(names) != len(own):
@@ -43,7 +43,7 @@ def engine_names(
     return tuple(names)
 
 
-def _place(key: str, own: Sequence[str]) -> int:
+def _meant_feature(key: str, own: Sequence[str]) -> int:
     """Return which feature is meant by a name of the model, or a number."""
     if key in own:
         return list(own).index(key)

@@ -50,13 +50,13 @@ def verify_log(
 ) -> Verification:
     """Compare a log with a model; see :func:`rankwright.verify`."""
     judge = _Judge.of(what, names)
-    rows = _Rows.read(log, judge)
+    rows = _LoggedRows.read(log, judge)
     predicted = judge.predict(rows.X)
     differ = ~judge.agrees(predicted, rows)
     if differ.any():  # perhaps they are doubles after all
         as_doubles = judge.predict(rows.logged)
         if (~judge.agrees(as_doubles, rows)).sum() < differ.sum():
-            rows = _Rows(rows.dataset, rows.logged, rows.logged, rows.absent, rows.ignored)
+            rows = _LoggedRows(rows.dataset, rows.logged, rows.logged, rows.absent, rows.ignored)
             predicted, differ = as_doubles, ~judge.agrees(as_doubles, rows)
     causes = _causes(judge, rows, differ)
     return _Findings(judge, rows, predicted, differ, causes).verification(Path(log).name)
@@ -74,11 +74,14 @@ class _Judge:
         Its scores.
     exact : bool
         Whether the engine must have its bits.
+    slack : float
+        By how much sums of other trees may differ.
     """
 
     rules: Rules
     reference: Reference
     exact: bool
+    slack: float
 
     @classmethod
     def of(cls, what: Any, names: Sequence[str] | Mapping[str, str] | None) -> _Judge:
@@ -100,7 +103,8 @@ class _Judge:
         if rules.linear is not None and len(rules.linear.weights) > 1:
             raise DataError("a log has one score for each document, but this model has several.")
         exact = "arithmetic_" in vars(model) or (rules.trees is not None and on_grid(rules.trees))
-        return cls(rules, Reference(model, rules), exact)
+        slack = 0.0 if exact or rules.trees is None else tree_tolerance(rules.trees)
+        return cls(rules, Reference(model, rules), exact, slack)
 
     @property
     def takes_missing(self) -> bool:
@@ -113,17 +117,15 @@ class _Judge:
 
     def tolerance(self, X: Floats) -> Floats:
         """Return by how much each score may differ, before it is rounded to float32."""
-        if self.exact:
-            return np.zeros(len(X))
-        if self.rules.trees is not None:
-            return np.full(len(X), tree_tolerance(self.rules.trees))
+        if self.exact or self.rules.trees is not None:
+            return np.full(len(X), self.slack)
         linear = self.rules.linear
         assert linear is not None
         weights, n = np.abs(linear.weights[0]), len(linear.weights[0]) + 2
         sizes = np.abs(X) if linear.fill is None else np.abs(np.where(np.isnan(X), linear.fill, X))
         return np.asarray((sizes @ weights + abs(linear.bias[0])) * n * _U / (1 - n * _U))
 
-    def agrees(self, predicted: Floats, rows: _Rows) -> NDArray[np.bool_]:
+    def agrees(self, predicted: Floats, rows: _LoggedRows) -> NDArray[np.bool_]:
         """Tell which scores agree."""
         with np.errstate(over="ignore"):
             same = rows.scores.astype(np.float32) == predicted.astype(np.float32)
@@ -144,17 +146,16 @@ class _Judge:
             )
             return f"bit for bit as float32 (the model's {what})"
         if self.rules.trees is not None:
-            most = tree_tolerance(self.rules.trees)
             return (
-                f"within {most:.2g} (what float32 sums of {self.rules.trees.n_trees:,} trees, or "
-                "leaves on a grid, can differ by; the grid model is compared bit for bit)"
+                f"within {self.slack:.2g} (what float32 sums of {self.rules.trees.n_trees:,} "
+                "trees, or leaves on a grid, can differ by; a grid model is compared bit for bit)"
             )
         n = self.rules.n_features + 2
         return f"within {n * _U:.2g} of the sum of the terms' sizes (float32 rounds each of them)"
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _LoggedRows:
     """A log.
 
     Attributes
@@ -181,12 +182,12 @@ class _Rows:
         return self.dataset.y
 
     @classmethod
-    def read(cls, path: str | PathLike[str], judge: _Judge) -> _Rows:
+    def read(cls, path: str | PathLike[str], judge: _Judge) -> _LoggedRows:
         """Read a log: query, doc, score, and the features by their names."""
         names = judge.rules.names
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # columns that are no features are told below
-            dataset = _read(path)
+            dataset = _read_log(path)
         there = {name: j for j, name in enumerate(dataset.feature_names or [])}
         absent = [name for name in names if name not in there]
         if len(absent) == len(names):
@@ -215,7 +216,7 @@ class _Rows:
         }
 
 
-def _read(path: str | PathLike[str]) -> Dataset:
+def _read_log(path: str | PathLike[str]) -> Dataset:
     wanted = Columns(label="score", qid="query", doc_id="doc")
     try:
         return read_columns(path, wanted, allow_nan=True)
@@ -274,7 +275,7 @@ def _certified(certificate: Certificate, path: Path) -> Any:
     return load(place)
 
 
-def _causes(judge: _Judge, rows: _Rows, differ: NDArray[np.bool_]) -> list[Cause]:
+def _causes(judge: _Judge, rows: _LoggedRows, differ: NDArray[np.bool_]) -> list[Cause]:
     """Return what explains the rows that differ."""
     if not differ.any():
         return []
@@ -297,9 +298,8 @@ def _causes(judge: _Judge, rows: _Rows, differ: NDArray[np.bool_]) -> list[Cause
     return causes_of(_differences(judge, rows, some), judge.predict, looked)
 
 
-def _differences(judge: _Judge, rows: _Rows, at: Any) -> Differences:
-    X, scores = rows.X[at], rows.scores[at]
-    return Differences(X, scores, judge.room(X, scores))
+def _differences(judge: _Judge, rows: _LoggedRows, at: Any) -> Differences:
+    return Differences(rows.X[at], rows.scores[at], judge.room)
 
 
 def rules_used(rules: Rules) -> list[int]:
@@ -315,7 +315,7 @@ class _Findings:
     """What came out."""
 
     judge: _Judge
-    rows: _Rows
+    rows: _LoggedRows
     predicted: Floats
     differ: NDArray[np.bool_]
     causes: list[Cause]
@@ -346,7 +346,7 @@ class _Findings:
         if n == 0:
             return Verification(not rows.absent, (*lines, "all scores agree"), facts)
         lines.append(f"{n:,} scores differ, by at most {off.max():.3g}")
-        lines += [_row_text(row) for row in shown[:_SHOWN]]
+        lines += [_logged_text(row) for row in shown[:_SHOWN]]
         lines += [f"... and {n - _SHOWN:,} more"] if n > _SHOWN else []
         lines += self._why(at, facts)
         return Verification(False, tuple(lines), facts)
@@ -377,7 +377,7 @@ class _Findings:
         return [*lines, f"that gives {n:,} of the {len(at):,} scores{end}{lost}"]
 
 
-def _row_text(row: dict[str, Any]) -> str:
+def _logged_text(row: dict[str, Any]) -> str:
     return (
         f"  line {row['line']}, query {row['query']}, doc {row['doc']}: the engine has "
         f"{row['engine']:.9g}, the model {row['model']:.9g}"

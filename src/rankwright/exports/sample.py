@@ -88,8 +88,11 @@ class SampleRows:
         return facts
 
     def is_coarse(self, scores: Floats, g: float) -> bool:
-        """Tell whether a grid is too coarse for the scores of these rows."""
-        gaps = np.diff(np.unique(scores))
+        """Tell whether a grid is too coarse for the scores of these rows.
+
+        What counts is how far apart the documents of a query are.
+        """
+        gaps = np.concatenate([np.diff(np.unique(scores[rows])) for rows in self.groups])
         return len(gaps) > 0 and g > _COARSE * float(np.median(gaps))
 
 

@@ -72,14 +72,22 @@ def verify_export(
 ) -> Verification:
     """Prove an export again; see :func:`verify`."""
     said, sealed = Certificate.read(certificate)
-    files = Files.of(said, Path(certificate), path)
-    lines = [f"{Path(certificate).name}: {'as it was written' if sealed else BROKEN}"]
-    lines += files.lines()
+    first = f"{Path(certificate).name}: {'as it was written' if sealed else BROKEN}"
+    try:
+        return _verified(said, sealed, Files.of(said, Path(certificate), path), data, first)
+    except DataError as error:
+        if sealed:
+            raise
+        return Verification(False, (first, str(error)), {"sealed": False})
+
+
+def _verified(said: Certificate, sealed: bool, files: Files, data: Any, first: str) -> Verification:
+    lines = [first, *files.lines()]
     facts: dict[str, Any] = {"sealed": sealed, "files": files.as_certified}
     passed = sealed and all(files.as_certified.values())
     try:
         judges = _judges(said, files.content)
-        trials = _trials(said, files, judges, data)
+        trials = _hearings(said, files, judges, data)
     except _UnreadableError as error:
         lines.append(f"{files.export.name}: {said.target} cannot read it: {error}")
         return Verification(False, tuple(lines), facts)
@@ -87,7 +95,7 @@ def verify_export(
         passed = passed and trial.difference is None
         lines.append(f"{trial.n_rows:,} probes {source}: {_outcome_of(trial)}")
     if data is not None or not said.data:
-        passed = passed and _is_same(trials, said, lines)
+        passed = passed and _are_certified(trials, said, lines)
     facts["judges"] = [one.name for one in judges]
     facts["probes"] = {source: trial.n_rows for source, trial in trials.items()}
     facts["difference"] = next((t.difference for t in trials.values() if t.difference), None)
@@ -140,14 +148,15 @@ class Files:
         return [f"{place.name}: {words[self.as_certified.get(key)]}" for key, place in places]
 
 
-def _trials(
+def _hearings(
     said: Certificate, files: Files, judges: list[NamedJudge], data: Any
 ) -> dict[str, Hearing]:
     """Return what judges say of the probes of the table, and of those that are made again."""
     trials = {}
     if files.as_certified.get("probes"):
         rows, verdicts = _probes(said, files.probes)
-        table = judged(judges, _rules(said), lambda _: verdicts, [rows])
+        near = said.probes["tolerance"]
+        table = judged(judges, _rules(said), lambda _: verdicts, [rows], near)
         trials[f"of {files.probes.name}"] = table
     if files.as_certified.get("grid"):
         trials[_ANEW] = _anew(said, files.grid, judges, data)
@@ -170,11 +179,12 @@ def _anew(said: Certificate, path: Path, judges: list[NamedJudge], data: Any) ->
     if sample is not None and sample.digest() != said.data.get("sha256"):
         raise DataError("data must be the rows that the export was made with, but are others.")
     given = None if sample is None else sample.X
-    rows = probe_blocks(rules, said.number, given, said.probes["most"], said.asked().present)
-    return judged(judges, rules, Reference(grid, rules), rows)
+    most, present = said.probes["most"], said.asked().present
+    rows = probe_blocks(rules, said.number, given, most, present, said.gaps)
+    return judged(judges, rules, Reference(grid, rules), rows, said.probes["tolerance"])
 
 
-def _is_same(trials: dict[str, Hearing], said: Certificate, lines: list[str]) -> bool:
+def _are_certified(trials: dict[str, Hearing], said: Certificate, lines: list[str]) -> bool:
     """Return whether all probes and their scores are those that were certified, and say so."""
     if _ANEW not in trials:
         return True
@@ -196,7 +206,7 @@ def _rules(said: Certificate) -> Rules:
     labels = None
     if said.classes:
         labels = Labels(said.classes, np.array(said.thresholds) if said.thresholds else None)
-    return Rules("", said.names, labels=labels)
+    return Rules(said.kind, said.names, labels=labels)
 
 
 def _probes(said: Certificate, path: Path) -> tuple[Rows, Verdicts]:

@@ -17,7 +17,7 @@ added in the same way, and rounds to float32.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,14 +51,13 @@ def elastic(definition: str, names: Sequence[str]) -> Judge:
         if ensemble["aggregate_output"] != {"weighted_sum": {}}:
             raise DataError("aggregate_output must be a weighted sum without weights.")
         trees = [_flat_tree(one["tree"], names) for one in ensemble["trained_models"]]
-    low = float(_java_sum([np.array([min(tree.leaf)]) for tree in trees])[0])
+    low = float(java_sum(np.array([min(tree.leaf)]) for tree in trees)[0])
     shift = -low if low < 0 else 0.0
 
     def block(columns: NDArray[Any]) -> NDArray[Any]:
+        total = java_sum(_leaves(tree, columns) for tree in trees) + shift
         with np.errstate(over="ignore"):
-            return (_java_sum([_leaves(tree, columns) for tree in trees]) + shift).astype(
-                np.float32
-            )
+            return total.astype(np.float32)
 
     def judge(X: NDArray[Any]) -> Verdicts:
         return Verdicts(in_blocks(X.astype(np.float64), block).astype(np.float64))
@@ -75,8 +74,9 @@ def _leaves(tree: ReadTree, columns: NDArray[Any]) -> NDArray[Any]:
     return np.array(tree.leaf, dtype=np.float64)[tree.leaves_of(columns, goes_left)]
 
 
-def _java_sum(terms: list[NDArray[Any]]) -> NDArray[Any]:
-    total, lost = np.zeros_like(terms[0]), np.zeros_like(terms[0])
+def java_sum(terms: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Return sums as ``DoubleStream.sum`` takes them, one term after the other."""
+    total = lost = np.zeros(1)
     for term in terms:
         kept = term - lost
         longer = total + kept

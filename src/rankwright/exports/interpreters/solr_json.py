@@ -61,7 +61,7 @@ def _solr_scores(model: dict[str, Any], names: list[str]) -> Judge:
     return judge
 
 
-def _text(value: Any) -> Any:
+def _float_of_text(value: Any) -> Any:
     """Return the number of a text: Solr's setters take no JSON numbers."""
     if not isinstance(value, str):
         raise DataError(f"threshold, value and weight must be texts, but one is {value!r:.100}.")
@@ -77,7 +77,7 @@ def _additive_trees(params: dict[str, Any], features: list[str]) -> Scores:
     if not isinstance(null_is_zero, bool):
         raise DataError(f"isNullSameAsZero must be true or false, but is {null_is_zero!r:.100}.")
     trees = [
-        (_text(tree["weight"]), _solr_tree(tree["root"], features, null_is_zero))
+        (_float_of_text(tree["weight"]), _solr_tree(tree["root"], features, null_is_zero))
         for tree in params["trees"]
     ]
 
@@ -108,7 +108,7 @@ def _solr_tree(root: dict[str, Any], features: list[str], null_is_zero: bool) ->
         if "feature" not in node:
             if node.keys() != {"value"}:
                 raise DataError("a leaf must have a value alone.")
-            children[place] = tree.add_leaf(_text(node["value"]))
+            children[place] = tree.add_leaf(_float_of_text(node["value"]))
             continue
         if not _SPLIT - {"missing"} <= node.keys() <= _SPLIT:
             raise DataError(f"a split must have the keys {', '.join(sorted(_SPLIT))}.")
@@ -117,7 +117,7 @@ def _solr_tree(root: dict[str, Any], features: list[str], null_is_zero: bool) ->
         if node["feature"] not in places:
             children[place] = tree.add_leaf(np.float32(0))  # as Solr does, without a word
             continue
-        threshold = _text(node["threshold"]) + np.float32(1e-6)
+        threshold = _float_of_text(node["threshold"]) + np.float32(1e-6)
         says = threshold, not null_is_zero and node["missing"] == "left"
         i = tree.add_node(places[node["feature"]], says)
         children[place] = i

@@ -22,8 +22,11 @@ from rankwright.exports.targets.target import Judge, Verdicts
 Value = Callable[[NDArray[Any]], Any]
 """What an expression gives for the columns of features."""
 
-_FUNCTION = re.compile(r"function (\w+)\(\) \{\s*expression: ([^\n]*)\s*\}")
-_FIRST = re.compile(r"first-phase \{\s*expression: (\w+)\s*\}")
+_FUNCTION = re.compile(r"function (\w+)\(\) \{\s+expression: ([^\n]*)\n\s*\}\s+")
+_PROFILE = re.compile(
+    rf"rank-profile [\w-]+ inherits default \{{\s+(?P<functions>({_FUNCTION.pattern})+)"
+    r"first-phase \{\s+expression: (?P<first>\w+)\s+\}\s+(match-features: [\w ]+\s+)?\}\s*"
+)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _CALL = re.compile(r"(if|isNan|max)\(")
 _ARGUMENTS = {"if": 3, "isNan": 1, "max": 2}
@@ -42,13 +45,16 @@ def vespa_profile(content: bytes, names: Sequence[str], labels: Labels | None) -
 
 
 def _profile_scores(text: str, names: Sequence[str], labels: Labels | None) -> Judge:
+    profile = _PROFILE.fullmatch(text)
+    if profile is None:
+        raise DataError("a rank profile must have functions and a first-phase, as it was exported.")
     functions: dict[str, Value] = {}
-    for name, expression in _FUNCTION.findall(text):
+    for name, expression in _FUNCTION.findall(profile["functions"]):
         functions[name] = _Parser(expression, names, functions).whole()
-    first = _FIRST.search(text)
-    if first is None or first[1] not in functions:
-        raise DataError("a rank profile must have a first-phase of one of its functions.")
     scores = [name for name in functions if name.startswith("model_score")]
+    expected = {*scores, "model_label"} if labels is not None else {*scores}
+    if not scores or functions.keys() != expected or profile["first"] not in functions:
+        raise DataError("functions must be model_score and, of ordinal models, model_label.")
 
     def judge(X: NDArray[Any]) -> Verdicts:
         columns = X.astype(np.float64).T

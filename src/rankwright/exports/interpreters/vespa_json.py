@@ -14,7 +14,8 @@ takes them, by the size of the model and a property of the rank profile:
     \end{array}
 
 where the fast forest takes the last :math:`n \bmod 4` trees with the even ones, and all in order if
-a tree has more than 64 leaves. All three are computed, and must agree.
+a tree has more than 64 leaves. All three are computed; where they differ, the score would change
+with the size of the model, and is NaN here, which no model gives.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
             if not narrow:
                 place = _chosen_leaves(tree, columns, np.float32, np.float32)
             fast.append(virtual[-1] if narrow else leaf[place])
-        _require_same("VM forest", _sum(virtual[:1:-1] + virtual[:2]), compiled)
-        _require_same("fast forest", _fast_sum(fast, largest), compiled)
-        return compiled
+        agreed = compiled == _sum(virtual[:1:-1] + virtual[:2])
+        agreed &= compiled == _fast_sum(fast, largest)
+        return np.where(agreed, compiled, np.nan)
 
     def judge(X: NDArray[Any]) -> Verdicts:
         return Verdicts(in_blocks(X, block))
@@ -91,15 +92,6 @@ def _fast_sum(leaves: list[NDArray[Any]], largest: int) -> NDArray[Any]:
         return _sum(leaves)
     even, odd = leaves[:paired:2] + leaves[paired:], leaves[1:paired:2]
     return np.asarray(_sum(even) + _sum(odd))
-
-
-def _require_same(what: str, theirs: NDArray[Any], compiled: NDArray[Any]) -> None:
-    rows = np.flatnonzero(theirs != compiled)
-    if len(rows):
-        raise DataError(
-            f"Vespa's {what} gives {theirs[rows[0]]} where compiled code gives "
-            f"{compiled[rows[0]]}: scores would change with the size of the model."
-        )
 
 
 def _is_float32(numbers: Any) -> bool:

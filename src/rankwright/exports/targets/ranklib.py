@@ -31,6 +31,7 @@ class RankLib(Target):
     engine = "RankLib 2.x, RankyMcRankFace, and model/ranklib of the plugins"
     holds = "trees whose missing values are zeros, exact; linear models, bounded"
     number = "float32"
+    suffix = ".txt"
     arithmetic = "float64"
     judged_by = "RankLib's rule"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -114,12 +115,12 @@ class Vespa(Target):
         query = f"use: vespa query 'select * from SCHEMA where true' 'ranking={options.name}'"
         if _is_profile(path):
             return [
-                f"upload: cp {path} APPLICATION/schemas/SCHEMA/{options.name}.profile && "
-                "vespa deploy APPLICATION",
+                f"upload: cp {shlex.quote(path)} APPLICATION/schemas/SCHEMA/{options.name}.profile"
+                " && vespa deploy APPLICATION",
                 query,
             ]
         return [
-            f"upload: cp {path} APPLICATION/models/{file.name}",
+            f"upload: cp {shlex.quote(path)} {shlex.quote(f'APPLICATION/models/{file.name}')}",
             f"in the schema: rank-profile {options.name} inherits default {{ first-phase {{ "
             f'expression: lightgbm("{file.name}") }} }}; then: vespa deploy APPLICATION',
             query,
