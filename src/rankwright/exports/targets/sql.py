@@ -128,7 +128,7 @@ class SQL(Target):
         yield from _refused_sizes(rules, options.dialect)
 
     def versions(self, rules: Rules, options: Options) -> str:
-        """Return the database of the dialect, with the version that these statements were run in."""
+        """Return the database of the dialect, and the version that statements were run in."""
         return _RUN_IN[options.dialect]
 
     def write(self, rules: Rules, options: Options) -> Written:
