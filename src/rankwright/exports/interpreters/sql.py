@@ -141,21 +141,21 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
 def _views(tokens: Iterator[Token]) -> Iterator[View]:
     """Yield each view: its name, the table that it is of, and the columns that it adds."""
     for first in tokens:
-        _require(first, "word", "CREATE VIEW")
-        name = _require(next(tokens), "name")
-        _require(next(tokens), "word", "AS")
-        _require(next(tokens), "word", "SELECT *,")
+        _required_token(first, "word", "CREATE VIEW")
+        name = _required_token(next(tokens), "name")
+        _required_token(next(tokens), "word", "AS")
+        _required_token(next(tokens), "word", "SELECT *,")
         columns, token = [], ("word", ",")
         while token == ("word", ","):
             node = _expression(tokens)
-            columns.append((_require(next(tokens), "name"), node))
+            columns.append((_required_token(next(tokens), "name"), node))
             token = next(tokens)  # type: ignore[assignment]
-        _require(token, "word", "FROM")
-        yield name, _require(next(tokens), "name"), columns
-        _require(next(tokens), "word", ";")
+        _required_token(token, "word", "FROM")
+        yield name, _required_token(next(tokens), "name"), columns
+        _required_token(next(tokens), "word", ";")
 
 
-def _require(token: Token, kind: str, text: str | None = None) -> str:
+def _required_token(token: Token, kind: str, text: str | None = None) -> str:
     if token[0] != kind or (text is not None and token[1] != text):
         raise _other()
     return token[1]
@@ -219,11 +219,11 @@ def _condition(tokens: Iterator[Token]) -> Condition:
     if is_not:
         if end != ("word", ")") or next(tokens) != ("word", "OR"):
             raise _other()
-        if _require(next(tokens), "name") != tests[0][0]:
+        if _required_token(next(tokens), "name") != tests[0][0]:
             raise _other()
-        _require(next(tokens), "word", "IS NULL")
+        _required_token(next(tokens), "word", "IS NULL")
         end = next(tokens)
-    _require(end, "word", "THEN")
+    _required_token(end, "word", "THEN")
     return is_not, tests
 
 
@@ -231,10 +231,10 @@ def _tests(tokens: Iterator[Token], token: Token) -> tuple[list[Test], Token]:
     """Return comparisons that are joined by ``AND``, and what stands behind them."""
     found: list[Test] = []
     while True:
-        name, (_, sign) = _require(token, "name"), next(tokens)
+        name, (_, sign) = _required_token(token, "name"), next(tokens)
         if sign == "BETWEEN":
-            found.append((name, ">=", float(_require(next(tokens), "number"))))
-            _require(next(tokens), "word", "AND")
+            found.append((name, ">=", float(_required_token(next(tokens), "number"))))
+            _required_token(next(tokens), "word", "AND")
             sign = "<="
         kind, text = next(tokens)
         if sign not in _SIGNS or kind not in ("number", "name"):

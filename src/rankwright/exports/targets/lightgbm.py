@@ -29,7 +29,7 @@ class LightGBM(Target):
     """``Booster.save_model``: trees."""
 
     name = "lightgbm"
-    engine = "LightGBM >= 4.0"
+    engine = "LightGBM 4"
     suffix = ".txt"
     holds = "trees, exact for float32 and float64"
     number = "float64"

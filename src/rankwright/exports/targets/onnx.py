@@ -39,7 +39,7 @@ class ONNX(Target):
     """A model file."""
 
     name = "onnx"
-    engine = "ONNX opset 17, ai.onnx.ml 3; ONNX Runtime >= 1.13"
+    engine = "ONNX, opset 17 and ai.onnx.ml 3"
     suffix = ".onnx"
     holds = "trees, linear, labels: exact for float32"
     number = "float32"
@@ -132,7 +132,7 @@ class _Graph:
 
     def add_trees(self, trees: Trees) -> None:
         """Add a sum of trees."""
-        self.add("TreeEnsembleRegressor", "features", to="score", **_ensemble(trees))
+        self.add("TreeEnsembleRegressor", "features", to="score", **_tree_attributes(trees))
         self.outputs.append(_value_info("score", _FLOAT, 1))
 
     def add_sums(self, linear: Linear) -> None:
@@ -207,7 +207,7 @@ class _Graph:
         )
 
 
-def _ensemble(trees: Trees) -> dict[str, Any]:
+def _tree_attributes(trees: Trees) -> dict[str, Any]:
     """Return the attributes of TreeEnsembleRegressor: of each tree its splits, then its leaves."""
     forest = trees.forest
     of_tree: list[NDArray[Any]] = []

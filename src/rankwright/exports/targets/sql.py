@@ -20,6 +20,12 @@ _BLOCK = 150_000  # characters of trees in one view: ClickHouse takes statements
 _DEEPEST = 900  # terms of a lane: SQLite, DuckDB and ClickHouse take expressions of depth 1000
 _LARGEST = repr(float(np.finfo(np.float64).max))
 _LANES = 8
+_RUN_IN = {
+    "duckdb": "DuckDB (run in 2.0)",
+    "sqlite": "SQLite 3 (run in 3.40)",
+    "postgresql": "PostgreSQL (run in 15)",
+    "clickhouse": "ClickHouse (run in 26.9)",
+}
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class SQL(Target):
     """Views."""
 
     name = "sql"
-    engine = "SQLite >= 3.35, DuckDB >= 1.0, PostgreSQL >= 12, ClickHouse >= 24"
+    engine = "SQLite, DuckDB, PostgreSQL or ClickHouse"
     suffix = ".sql"
     holds = "trees, linear, labels: exact for float32 and float64"
     number = "float64"
@@ -120,6 +126,10 @@ class SQL(Target):
             return
         yield from _refused_names(rules, options)
         yield from _refused_sizes(rules, options.dialect)
+
+    def versions(self, rules: Rules, options: Options) -> str:
+        """Return the database of the dialect, and the version that statements were run in."""
+        return _RUN_IN[options.dialect]
 
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the statements that create the views."""

@@ -33,7 +33,7 @@ class XGBoost(Target):
     """``Booster.save_model("model.json")``: trees."""
 
     name = "xgboost"
-    engine = "XGBoost >= 1.6"
+    engine = "XGBoost >= 1.7"
     holds = "trees, exact for float32"
     number = "float32"
     judged_by = "XGBoost's rule"
