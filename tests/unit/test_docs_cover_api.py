@@ -87,6 +87,16 @@ def test_guide_names_each_command_and_option() -> None:
                 assert not option.startswith("-") or f"`{option}" in page, (name, option)
 
 
+def test_guide_has_a_page_for_each_target() -> None:
+    from rankwright.exports import TARGETS
+
+    text = (DOCS / "guide" / "ship.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)`.* \| \[.*\]\(ship/(\w+)\.md\) \|$", text, re.MULTILINE)
+    assert sorted(rows) == sorted((name, name) for name in TARGETS)
+    assert {page.stem for page in (DOCS / "guide" / "ship").glob("*.md")} == set(TARGETS)
+    assert re.findall(r"^ship/(\w+)$", text, re.MULTILINE) == [name for name, _ in rows]
+
+
 def test_guide_names_each_model_with_its_class() -> None:
     from rankwright.models import MODELS
 

@@ -191,3 +191,33 @@ def test_what_does_not_fold_is_refused() -> None:
     pipeline = make_pipeline(StandardScaler(), rw.LinearRanker())
     with pytest.raises(ValueError, match="must be fitted"):
         folded(pipeline, "float32")
+
+
+# ---- names ----
+
+
+def test_features_that_the_store_does_not_have_are_refused(tmp_path: Path) -> None:
+    model = EXPORTABLE["LinearRanker"]()
+    model.coef_[5] = 0.0  # nobody asks for it
+    known = [f"f{j + 1}" for j in range(8) if j != 5]
+    path = tmp_path / "m.json"
+    with pytest.raises(Refusal, match="does not have: 'f1', 'f2'") as refused:
+        rw.export(model, "solr", path, known=known[2:])
+    assert refused.value.code == "names"
+    assert list(tmp_path.iterdir()) == []
+    assert rw.export(model, "solr", path, known=known).options["known"] == sorted(known)
+    assert rw.export(model, "solr", path, overwrite=True).options["known"] == []
+
+
+def test_labels_that_change_are_told(tmp_path: Path) -> None:
+    model = rw.PRank().fit(FILLED, LABELS)
+    scores = FILLED.astype(np.float64) @ model.coef_
+    # A threshold between a score and its float32, which is below it: the label changes.
+    rounded = np.float32(scores).astype(np.float64)
+    row = int(np.argmax((scores - rounded) / np.abs(scores)))
+    model.thresholds_ = np.array([scores[row], 1e9, 2e9])
+    certificate = rw.export(model, "elasticsearch", tmp_path / "m.json", data=FILLED)
+    assert certificate.data["changed_labels"] >= 1
+    changes = certificate.data["label_changes"]
+    assert sum(n for *_, n in changes) == certificate.data["changed_labels"]
+    assert "labels of the data change (1 to 0: " in certificate.text()

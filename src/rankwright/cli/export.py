@@ -75,6 +75,10 @@ def export(
         list[str] | None,
         typer.Option(help="Features that every document has, with commas; repeatable."),
     ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(help="A file with the features that the store has, one name a line."),
+    ] = None,
     list_targets: Annotated[
         bool, typer.Option("--list", help="Say what each target can hold.")
     ] = False,
@@ -93,8 +97,15 @@ def export(
     words = {"name": name, "store": store, "dialect": dialect, "missing": missing}
     options: dict[str, Any] = {key: value for key, value in words.items() if value is not None}
     options["present"] = [one.strip() for text in present or [] for one in text.split(",")]
+    options["known"] = [] if known is None else _known_names(known)
     given = {"leaves": leaves, "probes": probes, "allow": allow or [], "overwrite": force}
     _export(model, to, out, data, names, columns, as_json, **given, **options)
+
+
+def _known_names(path: str) -> list[str]:
+    from rankwright.exports.naming import read_names
+
+    return list(read_names(path))
 
 
 def _export(

@@ -267,8 +267,11 @@ class Certificate:
             said.append(what if n else f"no ranking of {sample} changes")
         if "changed_labels" in self.data:
             n = self.data["changed_labels"]
+            which = ", ".join(f"{a} to {b}: {m:,}" for a, b, m in self.data["label_changes"])
             said.append(
-                f"{n:,} labels of {sample} change" if n else f"no label of {sample} changes"
+                f"{n:,} labels of {sample} change ({which})"
+                if n
+                else f"no label of {sample} changes"
             )
         return said
 

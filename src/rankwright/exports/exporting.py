@@ -23,7 +23,7 @@ from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
 from rankwright.exports.made import Made
-from rankwright.exports.naming import engine_names
+from rankwright.exports.naming import check_known, engine_names
 from rankwright.exports.probes import probe_blocks
 from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
@@ -189,6 +189,7 @@ def prepared(
     """Return what is to be written, its leaves in their places, and what was allowed."""
     rules = rules_of(model)
     rules = rules.named(engine_names(rules.names, names))
+    check_known(rules, options.known)
     allowed = []
     for refusal in target.refusals(rules, options):
         if not refusal.judgement or refusal.code not in allow:
@@ -253,7 +254,8 @@ def _of_data(
             raise refusal
     warnings = [*told, *(refusal.reason for refusal in refusals)]
     ours = Reference(model, rules)(sample.given)
-    facts = sample.facts(ours, engine(sample.X), made.shift)
+    classes = () if rules.labels is None else rules.labels.classes
+    facts = sample.facts(ours, engine(sample.X), made.shift, classes)
     g = None if placed is None else placed.g
     if g is not None and ours.scores is not None and sample.is_coarse(ours.scores, g):
         warnings.append(

@@ -77,7 +77,11 @@ class Made:
             "missing": target.missing(rules, options),
             "size": self._size(),
             "names": rules.names,
-            "options": {**asdict(options), "present": sorted(options.present)},
+            "options": {
+                **asdict(options),
+                "present": sorted(options.present),
+                "known": sorted(options.known),
+            },
             "outcome": self.outcome(),
             "bound": self.bound(),
             "gaps": tuple(self.written.gaps),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rankwright.data.feature_names import listed
 from rankwright.exceptions import DataError
+from rankwright.exports.refusals import Refusal
+from rankwright.exports.rules import Rules
 from rankwright.suggestions import meant
 
 
@@ -41,6 +43,18 @@ def engine_names(
     if twice:
         raise DataError(f"names must differ, but {listed(twice)} came more than once.")
     return tuple(names)
+
+
+def check_known(rules: Rules, known: frozenset[str]) -> None:
+    """Refuse a model that uses features which the engine's store does not have."""
+    unknown = [name for name in rules.used_names() if known and name not in known]
+    if unknown:
+        raise Refusal(
+            "names",
+            f"the model uses features that the store does not have: {listed(unknown)}."
+            f"{meant(unknown[0], known)}".rstrip("."),
+            "add them to the store, or map the names of the features (--names)",
+        )
 
 
 def _meant_feature(key: str, own: Sequence[str]) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +78,9 @@ class SampleRows:
                 found[gap.feature] = found.get(gap.feature, 0) + n
         return found
 
-    def facts(self, ours: Verdicts, theirs: Verdicts, shift: float) -> dict[str, Any]:
+    def facts(
+        self, ours: Verdicts, theirs: Verdicts, shift: float, classes: Sequence[Any] = ()
+    ) -> dict[str, Any]:
         """Return what changes between the model and the engine."""
         facts: dict[str, Any] = {"rows": len(self.X), "queries": len(self.groups)}
         if ours.scores is not None and theirs.scores is not None and ours.scores.ndim == 1:
@@ -84,7 +88,13 @@ class SampleRows:
             facts["largest_change"] = float(moved.max(initial=0.0))
             facts |= _changed(ours.scores, theirs.scores, self.groups)
         if ours.labels is not None and theirs.labels is not None:
-            facts["changed_labels"] = int(np.count_nonzero(ours.labels != theirs.labels))
+            changed = ours.labels != theirs.labels
+            facts["changed_labels"] = int(np.count_nonzero(changed))
+            both = np.stack([ours.labels, theirs.labels], axis=1)[changed]
+            pairs = Counter((a, b) for a, b in both.tolist())
+            facts["label_changes"] = [
+                [classes[a], classes[b], n] for (a, b), n in sorted(pairs.items())
+            ]
         return facts
 
     def is_coarse(self, scores: Floats, g: float) -> bool:

@@ -73,6 +73,8 @@ class Options:
         What an engine does with a missing value, where versions differ.
     present : frozenset of str
         Features that every document has.
+    known : frozenset of str
+        All features that the store has; empty if that is not known.
     """
 
     name: str = "model"
@@ -80,13 +82,15 @@ class Options:
     dialect: str = "duckdb"
     missing: Missing = "by-node"
     present: frozenset[str] = field(default_factory=frozenset)
+    known: frozenset[str] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
             policies = ", ".join(get_args(Missing))
             raise DataError(f"missing must be one of {policies}, but is {self.missing!r:.50}.")
-        present = {self.present} if isinstance(self.present, str) else self.present
-        object.__setattr__(self, "present", frozenset(present))
+        for key, given in (("present", self.present), ("known", self.known)):
+            names = {given} if isinstance(given, str) else given
+            object.__setattr__(self, key, frozenset(names))
 
 
 @dataclass(frozen=True)
