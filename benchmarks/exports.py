@@ -58,8 +58,25 @@ def run(quick: bool = False) -> None:
     folder_of.mkdir(parents=True, exist_ok=True)
     record = {"name": "exports", "method": __doc__, "quick": quick, "rows": rows}
     (folder_of / "exports.json").write_text(json.dumps(record, indent=1) + "\n")
+    text = table(rows)
+    (folder_of / "exports.md").write_text(text)
+    print(text)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return the figures as Markdown."""
+    lines = ["| task | median | peak memory | bar | met |", "|---|--:|--:|---|---|"]
     for row in rows:
-        print(f"{row['task']}: {row['seconds']:.1f} s, {row['peak_mb']:.0f} MB, {row['met']}")
+        bars = row["bars"]
+        bar = f"{bars['seconds']:.0f} s" + (", 1 GB" if "peak_mb" in bars else "")
+        lines.append(
+            f"| {row['task']} | {row['seconds']:.1f} s | {row['peak_mb']:.0f} MB | {bar} "
+            f"| {'yes' if row['met'] else 'no'} |"
+        )
+    load, cores = median(turn["load"] for row in rows for turn in row["turns"]), os.cpu_count() or 1
+    busy = " **The machine was not quiet.**" if load > cores / 2 else ""
+    lines += ["", f"Load average of the machine meanwhile: {load:.1f}, on {cores} cores.{busy}"]
+    return "\n".join(lines) + "\n"
 
 
 def _process(words: list[str]) -> dict[str, Any]:
