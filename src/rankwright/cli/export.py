@@ -31,6 +31,14 @@ SampleFile = Annotated[
         help="Rows as the engine will see them: they are probed, and what changes is said.",
     ),
 ]
+LeavesAt = Annotated[
+    str | None,
+    typer.Option(help="grid (sums are exact), nearest (rounded to float32), own (as they are)."),
+]
+MissingThere = Annotated[
+    str | None,
+    typer.Option(help="What the engine's version does with missing values: by-node, zero, right."),
+]
 
 
 def export(
@@ -42,12 +50,7 @@ def export(
     ] = None,
     data: SampleFile = None,
     names: Names = None,
-    leaves: Annotated[
-        str | None,
-        typer.Option(
-            help="grid (sums are exact), nearest (rounded to float32), own (as they are)."
-        ),
-    ] = None,
+    leaves: LeavesAt = None,
     probes: Annotated[
         int | None, typer.Option(min=1, help="At most so many probe rows; all by default.")
     ] = None,
@@ -65,12 +68,7 @@ def export(
     dialect: Annotated[
         str | None, typer.Option(help="sql: duckdb, sqlite, postgresql or clickhouse.")
     ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            help="What the engine's version does with missing values: by-node, zero, right."
-        ),
-    ] = None,
+    missing: MissingThere = None,
     present: Annotated[
         list[str] | None,
         typer.Option(help="Features that every document has, with commas; repeatable."),
