@@ -23,3 +23,10 @@ threadpool_limits(1, user_api="blas")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no process works alone at the end."""
     items.sort(key=lambda item: "test_console_blocks" not in item.nodeid)
+
+
+@pytest.fixture
+def quick_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out engines that take seconds to begin: they are for tests/systems."""
+    monkeypatch.setattr("rankwright.exports.targets.java.first_line", lambda _: None)
+    monkeypatch.setattr("rankwright.exports.targets.databases._postgres_programs", lambda: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def _linear(**params: Any) -> Any:
     return rw.LinearRanker("listnet", **params).fit(ROWS, LABELS, QID)
 
 
-MODELS: dict[str, Callable[[], Any]] = {
+_MAKERS: dict[str, Callable[[], Any]] = {
     "trees": lambda: _trees(n_estimators=300, num_leaves=31),
     "one tree": lambda: _trees(n_estimators=1, num_leaves=15),
     "stump": lambda: _trees(n_estimators=1, num_leaves=2),
@@ -59,3 +60,5 @@ MODELS: dict[str, Callable[[], Any]] = {
     "linear with imputation": lambda: _linear(missing="median"),
     "prank": lambda: rw.PRank().fit(FILLED, LABELS),
 }
+MODELS = {name: cache(make) for name, make in _MAKERS.items()}
+"""Each is fitted once in a process: nothing that is done with an export changes its model."""

@@ -13,6 +13,7 @@ from rankwright.exports import Refusal
 from rankwright.exports.targets.registry import TARGETS
 from tests.contracts.exported_models import FILLED, LABELS, MODELS, QID, ROWS
 
+pytestmark = pytest.mark.usefixtures("quick_engines")
 POSSIBLE = ("exact", "exact outside gaps", "bounded")
 # Of every target and model: "exact", "exact outside gaps", "bounded", or the code of the refusal.
 _TREES = dict.fromkeys(("trees", "one tree", "stump", "infinite threshold"), "exact")

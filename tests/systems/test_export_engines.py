@@ -17,6 +17,7 @@ from tests.contracts.test_export_bits import ranker
 from tests.reference.forest import NAN, Split
 from tests.systems.conftest import missing
 
+ODD = ["a b", "?\x3f=", 'c"d', "\\u0022", "g'h", "NAME_n", "ä*/", "😀"]
 # What must be here: target and dialect.
 ENGINES = {
     "onnxruntime": ("onnx", "duckdb"),
@@ -64,6 +65,18 @@ def test_many_trees(place: tuple[str, Options], tmp_path: Path) -> None:
         probes=3000,
         dialect=place[1].dialect,
     )
+    assert certificate.exact
+    assert any(one.ran for one in certificate.judgements)
+
+
+@pytest.mark.parametrize("model", ["one tree", "linear with imputation", "prank"])
+def test_any_name_is_quoted(place: tuple[str, Options], model: str, tmp_path: Path) -> None:
+    if place[0] == "xgboost" and model != "one tree":
+        return  # which has none
+    names = [name.replace("[", "(").replace("]", ")") for name in ODD]  # XGBoost has no brackets
+    path, data = tmp_path / "model.out", np.nan_to_num(ROWS) if model == "prank" else ROWS
+    options: Any = {"data": data, "names": names, "dialect": place[1].dialect, "probes": 300}
+    certificate = rw.export(MODELS[model](), place[0], path, **options)
     assert certificate.exact
     assert any(one.ran for one in certificate.judgements)
 

@@ -13,6 +13,7 @@ import pytest
 import rankwright as rw
 from rankwright.exports import TARGETS, Refusal
 
+pytestmark = pytest.mark.usefixtures("quick_engines")
 FOLDER = Path(__file__).parents[1] / "golden" / "exports"
 MODELS = ("tiny-trees", "tiny-linear", "tiny-prank")
 

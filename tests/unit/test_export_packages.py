@@ -28,7 +28,8 @@ def test_lightgbm_has_the_names_and_our_bits(tmp_path: Path) -> None:
     import lightgbm
 
     model, names = MODELS["trees"](), [f"price{j}" for j in range(8)]
-    certificate = rw.export(model, "lightgbm", tmp_path / "m.txt", names=names, data=ROWS)
+    options: Any = {"names": names, "data": ROWS, "probes": 3000}
+    certificate = rw.export(model, "lightgbm", tmp_path / "m.txt", **options)
     assert certificate.leaves == "own"
     assert certificate.bound == 0
     booster = lightgbm.Booster(model_file=tmp_path / "m.txt")

@@ -19,6 +19,7 @@ from rankwright.exports.exporting import prepared
 from rankwright.exports.targets.registry import target_named
 from tests.contracts.exported_models import MODELS, ROWS
 
+pytestmark = pytest.mark.usefixtures("quick_engines")
 ODD = ["a b", "?\x3f=", 'c"d', "\\u0022", "g'h", "NAME_n", "ä*/", "😀"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 

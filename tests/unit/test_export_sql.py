@@ -20,6 +20,7 @@ from tests.contracts.exported_models import FILLED, LABELS, MODELS, QID, ROWS
 from tests.contracts.test_export_bits import ranker
 from tests.reference.forest import NAN, Split
 
+pytestmark = pytest.mark.usefixtures("quick_engines")
 ODD = ["a b", "select", 'c"d', "e`f", "g'h", "i\\j", "ä]", "[k"]
 
 

@@ -76,7 +76,7 @@ class WeightedSum:
         return found if finite else finite_scores(found)
 
 
-ARITHMETICS = ("float32", "float64")
+SUM_TYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class InOrderSum:
 def check_arithmetic(state: State) -> None:
     """Raise unless a state, read from a file, says how its weighted sums are taken, or nothing."""
     if "arithmetic_" in state:
-        if state["arithmetic_"] not in ARITHMETICS:
-            raise DataError(f"arithmetic_ must be one of {', '.join(ARITHMETICS)}.")
+        if state["arithmetic_"] not in SUM_TYPES:
+            raise DataError(f"arithmetic_ must be one of {', '.join(SUM_TYPES)}.")
         coef = state.get("coef_")
         if not isinstance(coef, np.ndarray) or (coef.ndim > 1 and len(coef) != 1):
             raise DataError("arithmetic_ is for models with one score.")
