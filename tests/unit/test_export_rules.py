@@ -221,3 +221,10 @@ def test_labels_that_change_are_told(tmp_path: Path) -> None:
     changes = certificate.data["label_changes"]
     assert sum(n for *_, n in changes) == certificate.data["changed_labels"]
     assert "labels of the data change (1 to 0: " in certificate.text()
+
+
+def test_the_grid_model_of_a_linear_model_is_not_exported_again(tmp_path: Path) -> None:
+    rw.export(EXPORTABLE["LinearRanker"](), "solr", tmp_path / "m.json")
+    with pytest.raises(Refusal, match="adds as an engine does") as refused:
+        rw.export(rw.load(tmp_path / "m.grid.rw"), "solr", tmp_path / "again.json")
+    assert refused.value.code == "grid"

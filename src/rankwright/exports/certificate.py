@@ -192,6 +192,8 @@ class Certificate:
         said["gaps"] = tuple(Gap(**one) for one in said["gaps"])
         for name in ("names", "thresholds", "classes", "refusals", "warnings"):
             said[name] = tuple(said[name])
+        if not all(name.isprintable() for name in said["names"]):  # judges put them into programs
+            raise ValueError
         certificate = cls(**said)
         certificate.asked()
         hashed = [said["probes"], *said["files"].values()]

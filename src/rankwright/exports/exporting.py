@@ -18,7 +18,7 @@ from rankwright.data.validation import check_count
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.exports.certificate import Certificate
-from rankwright.exports.folding import folded
+from rankwright.exports.folding import folded, transformed, unfolded
 from rankwright.exports.gaps import gaps_between, joined
 from rankwright.exports.grid import Placed, place
 from rankwright.exports.judging import judged, judges_of
@@ -29,7 +29,7 @@ from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
 from rankwright.exports.rules import Leaves, Rules, rules_of
-from rankwright.exports.sample import SampleRows, refuse_gaps, refuse_rounding
+from rankwright.exports.sample import JUDGEMENTS, SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Judge, Options, Target, Written
 from rankwright.models import CLASSES
@@ -56,6 +56,8 @@ class Paths:
     def beside(cls, path: str | PathLike[str]) -> Paths:
         """Return the places beside an export."""
         export = Path(path)
+        if not export.name:
+            raise DataError(f"the file to write must have a name, but is {str(path)!r}.")
         stem = export.with_suffix("").name
 
         def beside(end: str) -> Path:
@@ -69,7 +71,7 @@ class Paths:
 
     def check(self, overwrite: bool) -> None:
         """Raise if one of them is there, or cannot be written."""
-        if self.export.name in ("", STANDARD) or self.export.suffix.lower() in (".gz", ".zst"):
+        if self.export.name == STANDARD or self.export.suffix.lower() in (".gz", ".zst"):
             raise DataError(
                 "an export must be a file that is not compressed: its certificate lies beside it.",
                 path=self.export,
@@ -140,9 +142,9 @@ def export(
     paths = Paths.beside(path)
     paths.check(overwrite)
     check_exportable(model)
-    model = folded(model, found.number)
-    asked = options_of(paths.export.with_suffix("").name, options)
-    rules, placed, warnings = prepared(model, found, asked, names, leaves, frozenset(allow))
+    given_model, model = model, folded(model, found.number)
+    asked, may = options_of(paths.export.with_suffix("").name, options), allowed_codes(allow)
+    rules, placed, passed = prepared(model, found, asked, names, leaves, may)
     sample = _given_rows(data, model, rules, found.number, asked.present)
     given = None if sample is None else sample.X
     wanted, rules = rules, found.reachable(rules, given)
@@ -151,7 +153,8 @@ def export(
     grid = grid_model(model, rules, found)
     judges, reference = judges_of(found, written.content, rules, asked), Reference(grid, rules)
     engine = judges[0].judge if made.tolerance > 0 else reference
-    about, more = _of_data(sample, model, engine, wanted, made, frozenset(allow))
+    passed += _passed(sample, wanted, made, may)
+    about, warnings = _of_data(sample, given_model, engine, wanted, made)
     rows = probe_blocks(rules, found.number, given, probes, asked.present, written.gaps)
     trial = judged(judges, rules, reference, rows, made.tolerance)
     if trial.difference is not None:
@@ -161,8 +164,8 @@ def export(
         **made.facts(),
         judgements=trial.judgements,
         data=about,
-        refusals=tuple(sorted(set(allow))),
-        warnings=(*warnings, *written.warnings, *more),
+        refusals=tuple(sorted({one.code for one in passed})),
+        warnings=(*(one.reason for one in passed), *written.warnings, *warnings),
         probes={**proved, "most": probes},
         library=__version__,
     )
@@ -185,8 +188,9 @@ def prepared(
     names: Sequence[str] | Mapping[str, str] | None,
     leaves: Leaves | None,
     allow: frozenset[str],
-) -> tuple[Rules, Placed | None, list[str]]:
+) -> tuple[Rules, Placed | None, list[Refusal]]:
     """Return what is to be written, its leaves in their places, and what was allowed."""
+    check_leaves(leaves, target)
     rules = rules_of(model)
     rules = rules.named(engine_names(rules.names, names))
     check_known(rules, options.known)
@@ -194,10 +198,9 @@ def prepared(
     for refusal in target.refusals(rules, options):
         if not refusal.judgement or refusal.code not in allow:
             raise refusal
-        allowed.append(refusal.reason)
+        allowed.append(refusal)
     if rules.trees is None:
         return rules, None, allowed
-    check_leaves(leaves, target)
     placed = place(rules.trees, leaves or target.leaves, target.shifted)
     return replace(rules, trees=placed.trees), placed, allowed
 
@@ -207,6 +210,15 @@ def check_exportable(model: Any) -> None:
     kind = type(model).__name__
     if kind in CLASSES and "n_features_in_" not in vars(model):
         raise ValueError(f"{kind} must be fitted before it is exported.")
+
+
+def allowed_codes(allow: Iterable[str]) -> frozenset[str]:
+    """Return what is allowed; a DataError for what is no matter of judgement."""
+    codes = frozenset([allow] if isinstance(allow, str) else allow)
+    for code in sorted(codes.difference(JUDGEMENTS)):
+        known = ", ".join(JUDGEMENTS)
+        raise DataError(f"allow must be of {known}, not {code!r:.50}.{meant(code, JUDGEMENTS)}")
+    return codes
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> Options:
@@ -229,34 +241,41 @@ def check_leaves(leaves: str | None, target: Target) -> None:
         )
 
 
-def _of_data(
-    sample: SampleRows | None,
-    model: Any,
-    engine: Judge,
-    rules: Rules,
-    made: Made,
-    allow: frozenset[str],
-) -> tuple[dict[str, Any], list[str]]:
-    """Return what the export means for the rows of the user, and warnings."""
-    target, written, placed = made.target, made.written, made.placed
-    told = target.warnings(rules, None if sample is None else sample.given)
+def _passed(
+    sample: SampleRows | None, rules: Rules, made: Made, allow: frozenset[str]
+) -> list[Refusal]:
+    """Return what is wrong with the rows of the user, and was allowed; raise what was not."""
     if sample is None:
-        return {}, told
-    refusals: list[Refusal] = []
-    n = sample.rounded_elsewhere(rules, target.number)
+        return []
+    found = []
+    n = sample.rounded_elsewhere(rules, made.target.number)
     if n:
-        refusals.append(refuse_rounding(n))
-    inside = sample.in_gaps(written.gaps, rules.names)
+        found.append(refuse_rounding(n))
+    inside = sample.in_gaps(made.written.gaps, rules.names)
     if inside:
-        refusals.append(refuse_gaps(inside))
-    for refusal in refusals:
+        found.append(refuse_gaps(inside))
+    for refusal in found:
         if refusal.code not in allow:
             raise refusal
-    warnings = [*told, *(refusal.reason for refusal in refusals)]
-    ours = Reference(model, rules)(sample.given)
+    return found
+
+
+def _of_data(
+    sample: SampleRows | None, model: Any, engine: Judge, rules: Rules, made: Made
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what the export means for the rows of the user, and warnings."""
+    warnings = made.target.warnings(rules, None if sample is None else sample.given)
+    if rules.linear is not None and unfolded(model)[0]:
+        warnings.append(
+            "the scalers are in the weights: this holds of the grid model, and the pipeline's own "
+            "scores differ from it by rounding"
+        )
+    if sample is None:
+        return {}, warnings
+    ours = Reference(unfolded(model)[1], rules)(transformed(model, sample.given))
     classes = () if rules.labels is None else rules.labels.classes
     facts = sample.facts(ours, engine(sample.X), made.shift, classes)
-    g = None if placed is None else placed.g
+    g = None if made.placed is None else made.placed.g
     if g is not None and ours.scores is not None and sample.is_coarse(ours.scores, g):
         warnings.append(
             f"the grid's step {g:.2g} is coarse for these scores: c and java need no grid"

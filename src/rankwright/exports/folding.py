@@ -46,8 +46,8 @@ def folded(model: Any, number: str) -> Any:
     if not isinstance(model, Pipeline):
         return model
     check_is_fitted(model, msg="a pipeline must be fitted before it is exported.")
-    steps = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    last = copy.deepcopy(model.steps[-1][1])
+    steps, last = unfolded(model)
+    last = copy.deepcopy(last)
     trees = isinstance(last, BoostedRanker)
     for step in steps:
         _refuse_other(step, trees)
@@ -57,6 +57,19 @@ def folded(model: Any, number: str) -> Any:
         if names is not None:
             last.feature_names_in_ = names
     return last
+
+
+def unfolded(model: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the model of a pipeline, and the model; of others, no steps."""
+    if not isinstance(model, Pipeline):
+        return [], model
+    steps = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+    return steps, model.steps[-1][1]
+
+
+def transformed(model: Any, X: NDArray[Any]) -> NDArray[Any]:
+    """Return what the model of a pipeline is given; of others, the rows themselves."""
+    return _through([_without_names(step) for step in unfolded(model)[0]], X)
 
 
 def _refuse_other(step: Any, trees: bool) -> None:

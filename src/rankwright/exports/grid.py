@@ -100,7 +100,7 @@ def _on_grid(trees: Trees, shifted: bool) -> Placed:
         low = max(0.0, -math.fsum(placed.smallest())) if shifted else 0.0
         if math.fsum(placed.largest()) + low <= UNITS * g:
             moved = float(np.abs(placed.leaf - trees.leaf).max())
-            bound = trees.n_trees * g / 2
+            bound = trees.n_trees * g / 2 if moved > 0 else 0.0
             return Placed(replace(placed, shift=low), "grid", g, moved, bound)
         exponent += 1
     raise Refusal(

@@ -24,6 +24,8 @@ def engine_names(
     >>> engine_names(["f1", "f2"], {"f2": "price"}), engine_names(["title", "age"], {"1": "bm25"})
     (('f1', 'price'), ('bm25', 'age'))
     """
+    if isinstance(given, str):
+        raise DataError(f"names must be a list or a mapping of names, not the text {given!r:.100}.")
     if given is None:
         names = list(own)
     elif isinstance(given, Mapping):

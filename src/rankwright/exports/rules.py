@@ -266,7 +266,12 @@ def _linear(rule: ScoringRule, kind: str, fill: Floats | None) -> Linear:
             f"{kind} with a kernel compares documents with its support, which no engine can",
             "train it without a kernel",
         )
-    assert isinstance(sums, WeightedSum)
+    if not isinstance(sums, WeightedSum):
+        raise Refusal(
+            "grid",
+            f"this {kind} adds as an engine does: it was written beside an export",
+            "export the model that it was made of",
+        )
     weights = np.atleast_2d(sums.coef)
     bias = np.zeros(len(weights)) if sums.intercept is None else np.atleast_1d(sums.intercept)
     return Linear(weights, bias.astype(np.float64), fill)

@@ -44,7 +44,8 @@ class SampleRows:
     def of(cls, data: Any, model: Any, number: str) -> SampleRows:
         """Return the rows of a data set whose features are the model's."""
         if not isinstance(data, Dataset):
-            data = Dataset(data, np.zeros(len(data)), allow_nan=True)
+            n_rows = data.shape[0] if is_sparse(data) else len(data)
+            data = Dataset(data, np.zeros(n_rows), allow_nan=True)
         given = model.align(data).X
         given = given.toarray() if is_sparse(given) else np.asarray(given)
         with np.errstate(over="ignore"):
@@ -104,6 +105,10 @@ class SampleRows:
         """
         gaps = np.concatenate([np.diff(np.unique(scores[rows])) for rows in self.groups])
         return len(gaps) > 0 and g > _COARSE * float(np.median(gaps))
+
+
+JUDGEMENTS = ("float64", "gaps")
+"""What is refused, but may be allowed."""
 
 
 def refuse_rounding(n: int) -> Refusal:

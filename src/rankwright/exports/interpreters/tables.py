@@ -41,6 +41,11 @@ def by_tables(tables: dict[str, list[Any]], n_features: int, labels: Labels | No
     except (KeyError, ValueError, IndexError):
         raise DataError("the tables of the model do not fit together.") from None
     thresholds = tables.get("threshold")
+    n_classes = 0 if labels is None else len(labels.classes)
+    if n_classes and n_classes != (
+        len(tables.get("bias", ())) if thresholds is None else len(thresholds) + 1
+    ):
+        raise DataError("the tables of the model do not fit together.")
 
     def judge(X: NDArray[Any]) -> Verdicts:
         scores = in_blocks(X.astype(np.float64), score)
@@ -95,6 +100,8 @@ def _table_tree(tables: dict[str, list[Any]], root: int, n_features: int) -> Rea
 def _table_sums(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
     weights = np.array(tables["weight"]).reshape(len(tables["bias"]), n_features)
     fill = tables.get("fill")
+    if fill is not None and len(fill) != n_features:
+        raise ValueError
 
     def score(columns: NDArray[Any]) -> Floats:
         if fill is not None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.exceptions import DataError
+from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.programs import first_line
 from rankwright.exports.targets.target import Engine, Options, Rows, Verdicts
@@ -62,6 +63,13 @@ class Query:
         scores: list[str],
     ) -> Query:
         """Return what is asked of exported statements."""
+        for label in () if rules.labels is None else rules.labels.classes:
+            if not str(label).isprintable():  # a line that ends in quotes may end a statement
+                raise Refusal(
+                    "labels",
+                    f"labels must be printable in SQL, but one is {label!r:.100}",
+                    "train on other labels, or export to c or java",
+                )
         row = "row"
         while row in {name.casefold() for name in rules.names}:
             row += "_"

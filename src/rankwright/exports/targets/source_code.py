@@ -32,14 +32,21 @@ class SourceCode(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
-        name = options.name
-        if not (name.isascii() and name.isidentifier()) or name in self.words:
-            yield Refusal(
-                "names",
-                f"in {self.name} a model is called by ASCII letters, digits and _, not first a "
-                f"digit, and by no word of the language, but this one is called {name!r:.50}",
-                "give another name (--name)",
-            )
+        if not self.can_call(options.name):
+            yield self.cannot_call(options.name)
+
+    def can_call(self, name: str) -> bool:
+        """Tell whether a model can have a name."""
+        return name.isascii() and name.isidentifier() and name not in self.words
+
+    def cannot_call(self, name: str) -> Refusal:
+        """Return the refusal of a name."""
+        return Refusal(
+            "names",
+            f"in {self.name} a model is called by ASCII letters, digits and _, not first a digit, "
+            f"and by no word of the language, but this one is called {name!r:.50}",
+            "give another name (--name)",
+        )
 
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the program."""
@@ -52,6 +59,8 @@ class SourceCode(Target):
     def read(self, content: bytes, rules: Rules, options: Options) -> Tables:
         """Return the tables; a DataError if the code around them, which is run, is not ours."""
         text, name = content.decode(errors="replace"), options.name
+        if not self.can_call(name):  # it is in the code, and in the names of files
+            raise self.cannot_call(name)
         return read_tables(
             self.tables_in(text, name), text, lambda tables: self.text(rules, name, tables)
         )

@@ -85,6 +85,15 @@ class Options:
     known: frozenset[str] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
+        for key in ("name", "store", "dialect"):
+            text = getattr(self, key)
+            # They get into statements and programs that are run: no line may end in one.
+            if not isinstance(text, str) or not text or not text.isprintable():
+                raise Refusal(
+                    "names",
+                    f"{key} must be a printable text, but is {text!r:.100}",
+                    f"give another (--{key})",
+                )
         if self.missing not in get_args(Missing):
             policies = ", ".join(get_args(Missing))
             raise DataError(f"missing must be one of {policies}, but is {self.missing!r:.50}.")
