@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,55 @@ def test_rows_are_compared_with_the_pipeline_itself(tmp_path: Path) -> None:
     off = np.abs(model.predict(X) - grid).max()
     assert off > 0
     assert certificate.data["largest_change"] == off
+
+
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        (r"tree_sizes=\d+", "tree_sizes=99999999999"),  # each of these ended the process, or wrote
+        ("num_cat=0", "num_cat=1"),  # where it must not
+        ("num_tree_per_iteration=1", "num_tree_per_iteration=7"),
+        ("num_class=1", "num_class=3"),
+        (r"num_leaves=\d+", "num_leaves=900000000"),
+        ("is_linear=0", "is_linear=1"),
+        ("label_index=0", "label_index=0\nobjective=binary sigmoid:1"),
+        (r"leaf_value=", "leaf_value=0"),
+        (r"left_child=", "left_child=1 2\nleft_child="),
+    ],
+)
+def test_lightgbm_never_gets_a_text_that_it_would_stumble_over(
+    line: str, other: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.txt"
+    rw.export(MODELS["one tree"](), "lightgbm", path)
+    text = path.read_text()
+    changed = re.sub(line, other, text, count=1)
+    assert changed != text
+    path.write_text(changed)
+    said = rw.verify(tmp_path / "m.cert.json")
+    assert not said.passed
+    assert "m.txt: lightgbm cannot read it: " in str(said)
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "value"),
+    [
+        ("model", "iteration_indptr", [-5, 1]),
+        ("gbtree_model_param", "num_trees", "9"),
+        ("gbtree_model_param", "num_parallel_tree", "9"),
+        ("learner_model_param", "num_class", "3"),
+        ("learner_model_param", "num_target", "3"),
+    ],
+)
+def test_xgboost_never_gets_counts_that_are_not_those_of_its_trees(
+    part: str, key: str, value: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.json"
+    rw.export(MODELS["one tree"](), "xgboost", path)
+    said = json.loads(path.read_text())
+    learner = said["learner"]
+    model = learner["gradient_booster"]["model"]
+    places = {"model": model, "gbtree_model_param": model["gbtree_model_param"], **learner}
+    places[part][key] = value
+    path.write_text(json.dumps(said))
+    assert "m.json: xgboost cannot read it: " in str(rw.verify(tmp_path / "m.cert.json"))

@@ -176,7 +176,8 @@ def causes_of(differences: Differences, predict: Scores, looked: Looked) -> list
     # How values were scaled is known up to the digits of a mean; all else gives scores, or nothing.
     scaled = any(cause.kind == "scaled twice" for cause in found)
     sum_told = scaled and now[1] <= (1 - _ENOUGH[1]) * before[1]
-    return _joined_orders(found, looked.names) if rows_told or sum_told else []
+    told = found if rows_told or sum_told else []
+    return _joined_constants(_joined_orders(told, looked.names))
 
 
 def _best(rows: Differences, predict: Scores, looked: Looked, made: list[Cause]) -> Cause | None:
@@ -204,9 +205,7 @@ def _changes(now: Differences, predict: Scores, looked: Looked) -> Iterator[Caus
         features = [j for j in looked.used if where(now.X[:, j]).any()]
         for some in [[j] for j in features] + ([features] if len(features) > 1 else []):
             yield _of_features(kind, change, some, looked.names)
-    constant = float(np.median(off))
-    detail = f": the engine's scores are the model's {constant:+.7g}"
-    yield Cause("off by a constant", (), lambda X: X, constant, detail)
+    yield _constant(float(np.median(off)))
     if looked.weights is None:
         for j in looked.used:
             for step in (1.0, -1.0, -looked.mean[j]):
@@ -332,6 +331,20 @@ def _ordered(order: Ints, names: tuple[str, ...]) -> Cause:
         lambda X: np.ascontiguousarray(X[:, order]),
         detail=f": {', '.join(told)}{more}",
     )
+
+
+def _constant(offset: float) -> Cause:
+    detail = f": the engine's scores are the model's {offset:+.7g}"
+    return Cause("off by a constant", (), lambda X: X, offset, detail)
+
+
+def _joined_constants(causes: list[Cause]) -> list[Cause]:
+    """Return causes with all constants that are added to scores as one, the last."""
+    constants = [one for one in causes if one.kind == "off by a constant" and not one.features]
+    others = [one for one in causes if one not in constants]
+    if not constants:
+        return causes
+    return [*others, _constant(float(sum(one.offset for one in constants)))]
 
 
 def _joined_orders(causes: list[Cause], names: tuple[str, ...]) -> list[Cause]:

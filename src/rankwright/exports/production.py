@@ -25,15 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwright.data.columns import Columns
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
-from rankwright.data.frames import read_columns
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.exports.causes import Cause, Differences, Looked, causes_of, spread_over
 from rankwright.exports.certificate import Certificate
 from rankwright.exports.grid import UNITS, place
+from rankwright.exports.logs import read_log
 from rankwright.exports.naming import engine_names
 from rankwright.exports.reference import Reference
 from rankwright.exports.rules import Rules, Trees, rules_of
@@ -184,11 +183,9 @@ class _LoggedRows:
     def read(cls, path: str | PathLike[str], judge: _Judge) -> _LoggedRows:
         """Read a log: query, doc, score, and the features by their names."""
         names = judge.rules.names
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # columns that are no features are told below
-            dataset = _read_log(path)
+        dataset, empty = read_log(path, names)
         there = {name: j for j, name in enumerate(dataset.feature_names or [])}
-        absent = [name for name in names if name not in there]
+        absent = [name for name in names if name not in there and name not in empty]
         if len(absent) == len(names):
             raise DataError(
                 f"has no feature of the model: neither {listed(names)}, but {listed([*there])}. "
@@ -199,8 +196,12 @@ class _LoggedRows:
         for j, name in enumerate(names):
             if name in there:
                 logged[:, j] = dataset.X[:, there[name]]
+        if np.isinf(logged).any():
+            row, j = np.argwhere(np.isinf(logged))[0].tolist()
+            line = int(dataset.order[row]) + 2
+            raise DataError("features must be finite.", path=path, line=line, field=names[j])
         if not judge.takes_missing:
-            np.nan_to_num(logged, copy=False, posinf=np.inf, neginf=-np.inf)
+            np.nan_to_num(logged, copy=False)
         ignored = [name for name in there if name not in set(names)]
         return cls(dataset, _as_float32(logged), logged, absent, ignored)
 
@@ -220,19 +221,6 @@ def _are_doubles(judge: _Judge, rows: _LoggedRows, differ: Any) -> bool:
     some = differ[spread_over(len(differ), _TOLD)]
     off = np.abs(rows.scores[some] - judge.predict(rows.logged[some]))
     return bool(np.mean(off <= judge.room(rows.logged[some], rows.scores[some])) > 0.5)
-
-
-def _read_log(path: str | PathLike[str]) -> Dataset:
-    wanted = Columns(label="score", qid="query", doc_id="doc")
-    try:
-        return read_columns(path, wanted, allow_nan=True)
-    except DataError as error:
-        if error.field not in ("score", "query", "doc") or "must be a column" not in error.message:
-            raise
-        raise DataError(
-            f"a log must have the columns query, doc and score, but has no {error.field}.",
-            path=path,
-        ) from None
 
 
 def _as_float32(X: Floats) -> Floats:
@@ -283,7 +271,8 @@ def _certified(certificate: Certificate, path: Path) -> Any:
 
 def _causes(judge: _Judge, rows: _LoggedRows, differ: NDArray[np.bool_]) -> list[Cause]:
     """Return what explains the rows that differ."""
-    if not differ.any():
+    # One score for all could come of many changes, and tells of none.
+    if not differ.any() or (len(differ) > 1 and np.ptp(rows.scores) == 0):
         return []
     rules, X = rules_used(judge.rules), rows.X
     with warnings.catch_warnings():
@@ -364,6 +353,9 @@ class _Findings:
     def _why(self, at: Any, facts: dict[str, Any]) -> list[str]:
         """Return what explains the differences, proved on all of these rows."""
         if not self.causes:
+            scores = self.rows.scores
+            if np.ptp(scores) == 0 < np.ptp(self.predicted):
+                return [f"why: the engine gives every document the same score, {scores[0]:g}"]
             return ["why: no single cause gives the engine's scores"]
         every = np.arange(len(self.differ))
         agree, off = _differences(self.judge, self.rows, every).agree(

@@ -35,10 +35,16 @@ def xgboost_model(content: bytes, names: Sequence[str]) -> Judge:
         )
         model = learner["gradient_booster"]["model"]
         info = model["tree_info"]
-        if not plain or any(info) or int(shape["num_feature"]) != len(names):
+        outputs = int(shape["num_class"]), int(shape["num_target"])
+        if not plain or any(info) or outputs != (0, 1) or int(shape["num_feature"]) != len(names):
             raise DataError("the model must be one sum of trees.")
-        if len(info) != len(model["trees"]) or model["iteration_indptr"][-1] != len(info):
-            raise DataError("the model must have as many trees as it states.")
+        stated = model["gbtree_model_param"]
+        if (
+            len(info) != len(model["trees"])
+            or model["iteration_indptr"] != list(range(len(info) + 1))
+            or (int(stated["num_trees"]), int(stated["num_parallel_tree"])) != (len(info), 1)
+        ):
+            raise DataError("the model must have as many trees as it states, one in each turn.")
         trees = [_xgboost_nodes(tree, len(names)) for tree in model["trees"]]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
         raise DataError("this is no model of XGBoost.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from rankwright.exports.targets.target import (
     Written,
     no_linear,
 )
+from rankwright.trees.model_text import read_trees
 
 _NAME = re.compile(r'[^\s",:\[\]{}]+')  # LightGBM splits names at spaces, and refuses the others
 
@@ -52,20 +53,19 @@ class LightGBM(Target):
         """Return the text."""
         assert rules.trees is not None
         text = lightgbm_text(rules.trees, self.number)
-        numbered = " ".join(f"Column_{j}" for j in range(rules.n_features))
-        named = text.replace(f"feature_names={numbered}\n", _names_line(rules), 1)
-        return Written(named.encode())
+        return Written(text.replace(_numbered(rules), _names_line(rules.names), 1).encode())
 
     def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
         """Return what scores as LightGBM's source says."""
         return lightgbm_model(content, rules.names)
 
     def engines(self, content: bytes, rules: Rules, options: Options) -> Iterator[Engine]:
-        """Yield LightGBM, which trusts its files: it gets what the interpreter has read."""
+        """Yield LightGBM, which trusts its files: it gets what the library itself would load."""
         from rankwright.trees.engine import read_booster, threads
 
-        lightgbm_model(content, rules.names)
-        booster, version = read_booster(content.decode())
+        text = content.decode()
+        read_trees(text.replace(_names_line(rules.names), _numbered(rules), 1), rules.n_features)
+        booster, version = read_booster(text)
 
         def judge(X: Rows) -> Verdicts:
             found = booster.predict(X.astype(np.float64), num_threads=threads(None))
@@ -78,5 +78,9 @@ class LightGBM(Target):
         return [f"use: lightgbm.Booster(model_file={path!r}).predict(X)"]
 
 
-def _names_line(rules: Rules) -> str:
-    return f"feature_names={' '.join(rules.names)}\n"
+def _names_line(names: Iterable[str]) -> str:
+    return f"feature_names={' '.join(names)}\n"
+
+
+def _numbered(rules: Rules) -> str:
+    return _names_line(f"Column_{j}" for j in range(rules.n_features))
