@@ -216,6 +216,20 @@ def test_features_that_no_score_can_be_are_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("apart", "is_told"), [(2.0**-13, True), (2.0**-15, True), (0.5, False)])
+def test_a_grid_that_is_coarse_for_the_data_is_told(
+    apart: float, is_told: bool, tmp_path: Path
+) -> None:
+    """Its step is about 2^-22: above a thousandth of 2^-13, but far below one of 0.5."""
+    leaves = [Split(0, 1.0, NAN, True, 1.0, 1.0 + apart), Split(1, 1.0, NAN, True, -1.0, -1.0)]
+    rows = np.array([[0, 0, 0, 0], [2, 0, 0, 0]], dtype=np.float32)
+    certificate = rw.export(ranker(leaves), "elasticsearch", tmp_path / "m.json", data=rows)
+    g = certificate.g
+    assert g is not None
+    assert (g > 1e-3 * apart) == is_told
+    assert any("is coarse for these scores" in one for one in certificate.warnings) == is_told
+
+
 def test_steps_are_commands() -> None:
     options = Options(name="m 1", store="my set")
     upload, use, probe, order = target_named("elasticsearch").steps("it's here.json", options)

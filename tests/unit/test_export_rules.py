@@ -25,6 +25,8 @@ from rankwright.exports.reference import Reference
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules, rules_of
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
+from tests.contracts.test_export_bits import ranker as ranker_of
+from tests.reference.forest import NAN, Split
 
 EXPORTABLE: dict[str, Any] = {
     "BoostedRanker": lambda: rw.BoostedRanker(n_estimators=5, n_jobs=1).fit(FILLED, LABELS, QID),
@@ -172,6 +174,38 @@ def test_scalers_and_imputers_fold_into_weights(name: str, first: bool) -> None:
             assert (ours == theirs).mean() > 0.995
 
 
+def test_scalers_of_scalers_fold_into_weights() -> None:
+    X = FILLED.astype(np.float64)
+    steps = StandardScaler(), MinMaxScaler((2, 5)), RobustScaler()
+    seen = X
+    for step in steps:
+        seen = step.fit_transform(seen)
+    last = rw.LinearRanker("listnet").fit(seen, LABELS, QID)
+    pipeline = make_pipeline(*steps, last)
+    found = folded(pipeline, "float64").predict(X)
+    np.testing.assert_allclose(found, pipeline.predict(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_split_below_all_that_a_scaler_gives_sends_nothing_left(dtype: Any) -> None:
+    scaler = MinMaxScaler(clip=True).fit(np.array([[0.0] * 4, [1.0] * 4], dtype))
+    model = ranker_of([Split(0, -0.5, NAN, True, 1.0, 2.0), Split(1, 1.5, NAN, False, 4.0, 8.0)])
+    pipeline = make_pipeline(scaler, model)
+    alone = folded(pipeline, np.dtype(dtype).name)
+    most = np.finfo(np.float32).max  # of doubles, LightGBM has no threshold below the least
+    rows = np.array([[x] * 4 for x in (-most, -1, 0, 1, most, np.nan)], dtype)
+    assert pipeline.predict(rows).tolist() == [6.0] * 5 + [9.0]
+    assert alone.predict(rows).tolist() == [6.0] * 5 + [9.0]
+
+
+def test_names_are_those_before_the_scaler() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FILLED, columns=list("abcdefgh"))
+    scaler = StandardScaler().fit(frame)
+    last = rw.LinearRanker("listnet").fit(scaler.transform(frame), LABELS, QID)
+    assert rules_of(folded(make_pipeline(scaler, last), "float64")).names == tuple("abcdefgh")
+
+
 def test_a_pipeline_is_exported_and_kept(tmp_path: Path) -> None:
     scaler, ranker = StandardScaler(), rw.BoostedRanker(n_estimators=10, n_jobs=1)
     ranker.fit(scaler.fit_transform(ROWS), LABELS, QID)
@@ -188,6 +222,14 @@ def test_what_does_not_fold_is_refused() -> None:
     ranker.fit(pca.fit_transform(FILLED), LABELS, QID)
     with pytest.raises(Refusal, match="PCA cannot be folded into weights"):
         folded(make_pipeline(pca, ranker), "float32")
+    for step in (
+        MinMaxScaler(clip=True),  # a bend is not affine
+        SimpleImputer(missing_values=0.0),
+        SimpleImputer(add_indicator=True),
+    ):
+        ranker = rw.LinearRanker("listnet").fit(step.fit_transform(FILLED), LABELS, QID)
+        with pytest.raises(Refusal, match=f"{type(step).__name__} cannot be folded into weights"):
+            folded(make_pipeline(step, ranker), "float32")
     pipeline = make_pipeline(StandardScaler(), rw.LinearRanker())
     with pytest.raises(ValueError, match="must be fitted"):
         folded(pipeline, "float32")
