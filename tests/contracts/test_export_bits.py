@@ -133,6 +133,35 @@ def test_what_float32_loses_is_all_that_is_allowed(shifted: bool, n_leaves: int)
         assert 0.99999 * placed.rounding <= lost <= placed.rounding
 
 
+def placed_on_grid(*leaves: float) -> Any:
+    """Return leaves on the grid, each a tree."""
+    trees = Forest.from_text(ranker([*leaves]).model_text_, N_FEATURES)
+    return place(plain_trees(trees), "grid", False)
+
+
+def test_the_grid_ends_where_float32_does() -> None:
+    half = 2.0**126  # 2^23 units of the coarsest grid
+    assert placed_on_grid(half, half - 2.0**103).g == 2.0**103
+    with pytest.raises(Refusal) as refused:
+        placed_on_grid(half, half + 2.0**103)
+    assert refused.value.code == "leaves"
+    # Below the least normal number an engine may have nothing.
+    assert placed_on_grid(2.0**-120, 2.0**-126).trees.leaf.tolist() == [2.0**-120, 2.0**-126]
+    fine = placed_on_grid(2.0**-126, 2.0**-140)
+    assert (fine.g, fine.trees.leaf.tolist()) == (2.0**-126, [2.0**-126, 0.0])
+
+
+def test_no_leaf_is_a_zero_with_a_sign() -> None:
+    assert repr(placed_on_grid(1.0, -1e-12).trees.leaf.tolist()) == "[1.0, 0.0]"
+
+
+def test_a_shift_is_rounded_as_leaves_are() -> None:
+    model = ranker([-1.0, -(2.0**-25)])
+    trees = plain_trees(Forest.from_text(model.model_text_, N_FEATURES))
+    assert place(trees, "nearest", True).trees.shift == 1.0
+    assert place(trees, "own", True).trees.shift == 1.0 + 2.0**-25
+
+
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.integers(-30, 30), shifted=st.booleans())
 def test_sums_on_the_grid_are_exact_in_any_order(seed: int, scale: int, shifted: bool) -> None:
@@ -147,6 +176,7 @@ def test_sums_on_the_grid_are_exact_in_any_order(seed: int, scale: int, shifted:
     units = np.append(placed.trees.leaf, placed.trees.shift) / placed.g
     assert (units == np.rint(units)).all()
     assert placed.moved <= placed.g / 2
+    assert math.fsum(placed.trees.largest()) + abs(placed.trees.shift) <= UNITS * placed.g
     low = math.fsum(placed.trees.smallest())
     assert not shifted or low + placed.trees.shift == max(low, 0.0)
     chosen = [

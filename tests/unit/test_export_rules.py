@@ -95,6 +95,14 @@ def test_ranks_that_are_rounded_turn_where_the_sum_does() -> None:
         assert np.floor(np.nextafter(b, -9.0) + 0.5) == rank - 1
 
 
+def test_of_two_classes_the_second_begins_above_zero() -> None:
+    model = rw.PredtronOrdinal(fit_intercept=False).fit(FILLED, LABELS > 1)
+    rules, nothing = rules_of(model), np.zeros((1, FILLED.shape[1]))
+    assert rules.labels is not None
+    assert model.predict(nothing).tolist() == [False]
+    assert rules.labels.of(np.array([-5e-324, 0.0, 5e-324])).tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("model", "code"),
     [
