@@ -230,6 +230,26 @@ def test_a_grid_that_is_coarse_for_the_data_is_told(
     assert any("is coarse for these scores" in one for one in certificate.warnings) == is_told
 
 
+def test_doubles_that_float32_takes_to_the_other_side_are_refused(tmp_path: Path) -> None:
+    cut = float(np.float32(0.3))  # above 0.3, which lies between two float32
+    below = float(np.nextafter(np.float32(0.3), np.float32(0)))
+    model = ranker([Split(0, 0.3, NAN, True, 0.25, 0.5)])
+    rows = np.zeros((6, 4))
+    rows[:, 0] = below, cut, 0.3, 0.1, 0.5, np.nan
+    assert below < 0.3 < cut
+    assert model.predict(rows)[:3].tolist() == [0.25, 0.5, 0.25]
+    with pytest.raises(Refusal, match=r"^1 values of the data are doubles between") as refused:
+        rw.export(model, "elasticsearch", tmp_path / "m.json", data=rows)
+    assert (refused.value.code, refused.value.judgement) == ("float64", True)
+    assert list(tmp_path.iterdir()) == []
+    options: Any = {"data": rows, "allow": ["float64"]}
+    certificate = rw.export(model, "elasticsearch", tmp_path / "m.json", **options)
+    assert certificate.refusals == ("float64",)
+    assert (certificate.data["largest_change"], certificate.data["changed_rankings"]) == (0.25, 1)
+    others = np.delete(rows, 2, axis=0)
+    assert rw.export(model, "elasticsearch", tmp_path / "n.json", data=others).refusals == ()
+
+
 def test_steps_are_commands() -> None:
     options = Options(name="m 1", store="my set")
     upload, use, probe, order = target_named("elasticsearch").steps("it's here.json", options)

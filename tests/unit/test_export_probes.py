@@ -149,6 +149,11 @@ def test_what_was_judged_does_not_depend_on_blocks(model: Any) -> None:
     whole = judged(judges, rules, reference, [rows])
     parts = judged(judges, rules, reference, np.array_split(rows, 9))
     assert whole.digest == parts.digest
+    one_less = judged(judges, rules, reference, [rows[:-1]])
+    other = judged(judges, rules, lambda X: Verdicts(np.asarray(reference(X).scores) + 1), [rows])
+    assert len({whole.digest, one_less.digest, other.digest}) == 3
+    moved = judged(judges, rules, lambda X: reference(rows), [rows + np.float32(1)])
+    assert moved.digest != whole.digest
     assert whole.rows.tobytes() == parts.rows.tobytes()
     assert len(whole.rows) == min(1000, len(rows))
     assert whole.difference is None

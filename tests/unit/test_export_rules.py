@@ -23,7 +23,9 @@ from rankwright.baselines import BestFeature
 from rankwright.exports.folding import folded
 from rankwright.exports.reference import Reference
 from rankwright.exports.refusals import Refusal
-from rankwright.exports.rules import Rules, rules_of
+from rankwright.exports.rules import Labels, Rules, rules_of
+from rankwright.exports.sample import SampleRows
+from rankwright.exports.targets.target import Verdicts
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
 from tests.contracts.test_export_bits import ranker as ranker_of
 from tests.reference.forest import NAN, Split
@@ -93,6 +95,30 @@ def test_ranks_that_are_rounded_turn_where_the_sum_does() -> None:
     for b, rank in zip(np.asarray(rules.labels.thresholds), range(2, 5), strict=True):
         assert np.floor(b + 0.5) == rank
         assert np.floor(np.nextafter(b, -9.0) + 0.5) == rank - 1
+
+
+def test_a_threshold_is_reached_by_a_score_that_is_it() -> None:
+    labels = Labels(("bad", "fair", "good"), np.array([1.0, 2.0]))
+    scores = np.array([np.nextafter(1.0, 0), 1.0, np.nextafter(2.0, 0), 2.0])
+    assert labels.of(scores).tolist() == [0, 1, 1, 2]
+    equal = np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
+    assert Labels(labels.classes).of(equal).tolist() == [1, 0]  # of equal ones the first
+
+
+def test_what_changes_for_rows_is_counted() -> None:
+    data = rw.Dataset(np.zeros((6, 1)), np.zeros(6), [1, 1, 1, 1, 2, 2])
+    sample = SampleRows(data.X, data.X, data.groups)
+    ours = Verdicts(np.array([4.0, 3.0, 2.0, 1.0, 1.0, 0.0]), np.array([2, 2, 1, 1, 1, 0]))
+    # Of the first query, two pairs swap and one becomes a tie; of the second, none.
+    theirs = Verdicts(np.array([14.0, 12.0, 13.0, 13.0, 11.5, 10.0]), np.array([2, 1, 2, 1, 1, 0]))
+    assert sample.facts(ours, theirs, 10.0) == {
+        "rows": 6,
+        "queries": 2,
+        "largest_change": 2.0,
+        "changed_rankings": 1,
+        "swapped_pairs": 2,
+        "changed_labels": 2,
+    }
 
 
 def test_of_two_classes_the_second_begins_above_zero() -> None:
