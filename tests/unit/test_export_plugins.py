@@ -17,6 +17,7 @@ from rankwright.exports.exporting import prepared
 from rankwright.exports.interpreters.xgboost_json import xgboost_json
 from rankwright.exports.targets import ltr_plugin, query_scores
 from rankwright.exports.targets.registry import target_named
+from rankwright.exports.targets.target import Engine, Verdicts
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
 from tests.contracts.test_export_bits import ranker
 from tests.reference.forest import NAN, NONE, Split
@@ -228,6 +229,39 @@ def test_a_grid_that_is_coarse_for_the_data_is_told(
     assert g is not None
     assert (g > 1e-3 * apart) == is_told
     assert any("is coarse for these scores" in one for one in certificate.warnings) == is_told
+
+
+@pytest.mark.parametrize("wrong", ["scores", "one score"])
+def test_nothing_is_written_where_a_judge_differs(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one bit of one score, whoever of the judges it is."""
+    model, target = ranker([Split(0, 0.5, NAN, True, 0.25, 0.5)]), target_named("elasticsearch")
+
+    def engines(content: bytes, rules: Any, options: Options) -> Any:
+        right = target.interpreter(content, rules, options)
+
+        def judge(X: Any) -> Verdicts:
+            scores = np.array(right(X).scores)
+            scores[0 if wrong == "one score" else slice(None)] += 2.0**-40
+            return Verdicts(scores)
+
+        yield Engine("an engine", judge)
+
+    monkeypatch.setattr(type(target), "engines", staticmethod(engines))
+    with pytest.raises(DataError, match=r"probe 1: an engine gives .*: nothing was written"):
+        rw.export(model, "elasticsearch", tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("target", "roundings"), [("solr", 8), ("elasticsearch", 0)])
+def test_bounds_of_weighted_sums_are_near_what_is_rounded(
+    target: str, roundings: int, tmp_path: Path
+) -> None:
+    """A rounding of float32 for each sum, product and weight; or of the result alone."""
+    model = rw.LinearRanker("listnet").fit(FILLED, LABELS, QID)
+    bound = rw.export(model, target, tmp_path / "m", probes=50).bound
+    assert (roundings + 1) * 2.0**-24 <= bound <= (roundings + 2.1) * 2.0**-24
 
 
 def test_doubles_that_float32_takes_to_the_other_side_are_refused(tmp_path: Path) -> None:

@@ -78,6 +78,14 @@ def test_the_values_of_a_split(number: str) -> None:
         assert rows.dtype == kind
 
 
+def test_a_row_on_the_border_is_moved_across_it() -> None:
+    tree = Split(0, 1.0, NAN, True, 0.25, Split(1, 2.0, NAN, True, 0.5, 1.0))
+    model = ranker([tree])
+    rows = probes(rules_of(model), data=np.array([[1.0, 0.0, 0.0, 0.0]], np.float32))
+    found = model.predict(rows[rows[:, 1] != 0])  # versions of the inner split
+    assert {0.5, 1.0} <= {float(score) for score in found}
+
+
 def test_linear_probes_have_zeros_ones_and_rows_that_lack_all() -> None:
     for fill in (None, np.ones(3)):
         linear = Linear(np.ones((1, 3)), np.zeros(1), fill)
