@@ -90,7 +90,7 @@ class Trees:
         """
         with np.errstate(over="ignore"):
             after = np.nextafter(self.cuts["float32"], np.float32(np.inf))
-        return np.minimum(after.astype(np.float64), 1e39)
+        return np.asarray(np.minimum(after.astype(np.float64), 1e39))
 
     def largest(self) -> Floats:
         """Return the largest leaf of each tree, by size."""
