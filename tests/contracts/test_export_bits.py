@@ -95,6 +95,73 @@ def test_interpreters_give_the_grid_models_bits(
     assert np.abs(moved).max() <= placed.bound + 1e-12
 
 
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "threshold", [-1e300, -3.4028234663852886e38, 3.4028234663852886e38, 1e300]
+)
+def test_thresholds_at_the_ends_of_float32(name: str, threshold: float) -> None:
+    target = target_named(name)
+    model, rules = allowed(target, [Split(0, threshold, NONE, True, 0.25, 0.5)])
+    judge = target.interpreter(target.write(rules, Options()).content, rules, Options())
+    X = np.zeros((3, N_FEATURES), dtype=NUMBERS[target.number])
+    X[:, 0] = -3.4028234663852886e38, 0.0, 3.4028234663852886e38
+    sides = [0.25 if x <= threshold else 0.5 for x in X[:, 0].tolist()]
+    assert np.asarray(judge(X).scores).tolist() == sides
+    assert first_difference(Reference(model, rules)(X), judge(X)) is None
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("n_leaves", [2, 3, 9])
+def test_what_float32_loses_is_all_that_is_allowed(shifted: bool, n_leaves: int) -> None:
+    """Of 1 and many 2^-24 each is lost: the bound is reached, and nothing is to spare."""
+    small = [2.0**-24] * (n_leaves - 1)
+    # A first leaf that is -1 as well makes the shift 1, and then all leaves are added to it.
+    first: Any = Split(0, 0.0, NONE, True, -1.0, -1.0) if shifted else 1.0
+    model = ranker([first, *small])
+    trees = plain_trees(Forest.from_text(model.model_text_, N_FEATURES))
+    placed = place(trees, "nearest", shifted)
+    n = n_leaves if shifted else n_leaves - 1  # additions that round
+    sizes = 1 + len(small) * 2.0**-24 + placed.trees.shift
+    assert placed.trees.shift == (float(np.float32(1 - len(small) * 2.0**-24)) if shifted else 0)
+    assert n * 2.0**-24 * sizes <= placed.rounding <= 1.00001 * n * 2.0**-24 * sizes
+    assert placed.bound == placed.rounding  # the leaves are float32 as they are
+    if not shifted:
+        total = np.float32(1)
+        for leaf in small:
+            total += np.float32(leaf)
+        lost = math.fsum([1.0, *small]) - float(total)
+        assert 0.99999 * placed.rounding <= lost <= placed.rounding
+
+
+def placed_on_grid(*leaves: float) -> Any:
+    """Return leaves on the grid, each a tree."""
+    trees = Forest.from_text(ranker([*leaves]).model_text_, N_FEATURES)
+    return place(plain_trees(trees), "grid", False)
+
+
+def test_the_grid_ends_where_float32_does() -> None:
+    half = 2.0**126  # 2^23 units of the coarsest grid
+    assert placed_on_grid(half, half - 2.0**103).g == 2.0**103
+    with pytest.raises(Refusal) as refused:
+        placed_on_grid(half, half + 2.0**103)
+    assert refused.value.code == "leaves"
+    # Below the least normal number an engine may have nothing.
+    assert placed_on_grid(2.0**-120, 2.0**-126).trees.leaf.tolist() == [2.0**-120, 2.0**-126]
+    fine = placed_on_grid(2.0**-126, 2.0**-140)
+    assert (fine.g, fine.trees.leaf.tolist()) == (2.0**-126, [2.0**-126, 0.0])
+
+
+def test_no_leaf_is_a_zero_with_a_sign() -> None:
+    assert repr(placed_on_grid(1.0, -1e-12).trees.leaf.tolist()) == "[1.0, 0.0]"
+
+
+def test_a_shift_is_rounded_as_leaves_are() -> None:
+    model = ranker([-1.0, -(2.0**-25)])
+    trees = plain_trees(Forest.from_text(model.model_text_, N_FEATURES))
+    assert place(trees, "nearest", True).trees.shift == 1.0
+    assert place(trees, "own", True).trees.shift == 1.0 + 2.0**-25
+
+
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.integers(-30, 30), shifted=st.booleans())
 def test_sums_on_the_grid_are_exact_in_any_order(seed: int, scale: int, shifted: bool) -> None:
@@ -109,6 +176,7 @@ def test_sums_on_the_grid_are_exact_in_any_order(seed: int, scale: int, shifted:
     units = np.append(placed.trees.leaf, placed.trees.shift) / placed.g
     assert (units == np.rint(units)).all()
     assert placed.moved <= placed.g / 2
+    assert math.fsum(placed.trees.largest()) + abs(placed.trees.shift) <= UNITS * placed.g
     low = math.fsum(placed.trees.smallest())
     assert not shifted or low + placed.trees.shift == max(low, 0.0)
     chosen = [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,45 @@ def test_an_edited_export_says_what_differs(
     assert message in out
     code, out, _ = run("verify", "m.cert.json", "--json")
     assert (code, json.loads(out)["passed"]) == (1, False)
+
+
+def forged(folder: Path, **changes: Any) -> None:
+    """Seal a certificate anew, with the hash of the export as it is now."""
+    said = Certificate.load(folder / "m.cert.json")
+    digest = hashlib.sha256((folder / "m.json").read_bytes()).hexdigest()
+    files = {**said.files, "export": {**said.files["export"], "sha256": digest}}
+    again = replace(said, files=files, probes={**said.probes, **changes})
+    (folder / "m.cert.json").write_text(again.to_json())
+
+
+@pytest.mark.parametrize("left_out", ["m.grid.rw", "m.probes.tsv", None])
+def test_scores_count_where_all_hashes_are_right(
+    left_out: str | None, files: Path, run: Cli
+) -> None:
+    """Whoever writes another export, and a certificate to it, has the probes against him."""
+    text, leaf = (files / "m.json").read_text(), 0.09343564510345459
+    assert repr(leaf) in text
+    step = Certificate.load(files / "m.cert.json").g
+    assert step is not None
+    assert step < 1e-7
+    (files / "m.json").write_text(text.replace(repr(leaf), repr(leaf + step)))
+    forged(files)
+    if left_out is not None:
+        (files / left_out).unlink()
+    code, out, err = run("verify", "m.cert.json")
+    assert (code, err) == (1, "")
+    assert "m.cert.json: as it was written\nm.json: as certified\n" in out
+    assert "scores differ; the first: probe " in out
+    said = json.loads(run("verify", "m.cert.json", "--json")[1])
+    assert not said["passed"]
+    assert f"the first: {said['difference']}\n" in out
+
+
+def test_probes_that_were_not_certified_are_told(files: Path, run: Cli) -> None:
+    forged(files, sha256="0" * 64)
+    code, out, _ = run("verify", "m.cert.json")
+    assert code == 1
+    assert out.splitlines()[-1] == "these probes and their scores are not those certified"
 
 
 def test_an_edited_certificate_is_named(files: Path, run: Cli) -> None:

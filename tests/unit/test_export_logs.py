@@ -14,6 +14,7 @@ import rankwright as rw
 from rankwright.exports import Verification
 from rankwright.exports.production import on_grid, tree_tolerance
 from rankwright.exports.rules import rules_of
+from tests.contracts.test_export_bits import ranker
 
 Array = NDArray[Any]
 N_ROWS, NAMES = 1500, ["title", "price", "age", "clicks", "bm25", "length"]
@@ -190,6 +191,23 @@ def test_float32_sums_are_within_the_tolerance(models: dict[str, Any]) -> None:
     grid = rules_of(models["grid"]).trees
     assert grid is not None
     assert on_grid(grid)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "is_exact"),
+    [
+        ((1.0, 0.5 + 2.0**-23), True),
+        ((1.0, 0.5 + 2.0**-24), False),  # 1.5 + 2^-24 is no float32
+        ((0.5, -0.5 + 2.0**-24), True),
+        ((0.5 + 2.0**-24, 0.5 - 2.0**-24), True),  # at most 1, of which float32 has 2^24 parts
+        ((0.5 + 2.0**-24, 0.5), False),
+        ((0.0, 0.0), True),
+    ],
+)
+def test_a_grid_is_told_by_its_leaves(leaves: tuple[float, ...], is_exact: bool) -> None:
+    trees = rules_of(ranker([*leaves])).trees
+    assert trees is not None
+    assert on_grid(trees) == is_exact
 
 
 def test_a_log_of_several_scores_is_refused(tmp_path: Path) -> None:

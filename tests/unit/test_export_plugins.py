@@ -17,6 +17,7 @@ from rankwright.exports.exporting import prepared
 from rankwright.exports.interpreters.xgboost_json import xgboost_json
 from rankwright.exports.targets import ltr_plugin, query_scores
 from rankwright.exports.targets.registry import target_named
+from rankwright.exports.targets.target import Engine, Verdicts
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
 from tests.contracts.test_export_bits import ranker
 from tests.reference.forest import NAN, NONE, Split
@@ -214,6 +215,73 @@ def test_features_that_no_score_can_be_are_told(tmp_path: Path) -> None:
         "values below 0 of 'f2'",
         "values above 16,777,216 of 'f3'",
     ]
+
+
+@pytest.mark.parametrize(("apart", "is_told"), [(2.0**-13, True), (2.0**-15, True), (0.5, False)])
+def test_a_grid_that_is_coarse_for_the_data_is_told(
+    apart: float, is_told: bool, tmp_path: Path
+) -> None:
+    """Its step is about 2^-22: above a thousandth of 2^-13, but far below one of 0.5."""
+    leaves = [Split(0, 1.0, NAN, True, 1.0, 1.0 + apart), Split(1, 1.0, NAN, True, -1.0, -1.0)]
+    rows = np.array([[0, 0, 0, 0], [2, 0, 0, 0]], dtype=np.float32)
+    certificate = rw.export(ranker(leaves), "elasticsearch", tmp_path / "m.json", data=rows)
+    g = certificate.g
+    assert g is not None
+    assert (g > 1e-3 * apart) == is_told
+    assert any("is coarse for these scores" in one for one in certificate.warnings) == is_told
+
+
+@pytest.mark.parametrize("wrong", ["scores", "one score"])
+def test_nothing_is_written_where_a_judge_differs(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one bit of one score, whoever of the judges it is."""
+    model, target = ranker([Split(0, 0.5, NAN, True, 0.25, 0.5)]), target_named("elasticsearch")
+
+    def engines(content: bytes, rules: Any, options: Options) -> Any:
+        right = target.interpreter(content, rules, options)
+
+        def judge(X: Any) -> Verdicts:
+            scores = np.array(right(X).scores)
+            scores[0 if wrong == "one score" else slice(None)] += 2.0**-40
+            return Verdicts(scores)
+
+        yield Engine("an engine", judge)
+
+    monkeypatch.setattr(type(target), "engines", staticmethod(engines))
+    with pytest.raises(DataError, match=r"probe 1: an engine gives .*: nothing was written"):
+        rw.export(model, "elasticsearch", tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("target", "roundings"), [("solr", 8), ("elasticsearch", 0)])
+def test_bounds_of_weighted_sums_are_near_what_is_rounded(
+    target: str, roundings: int, tmp_path: Path
+) -> None:
+    """A rounding of float32 for each sum, product and weight; or of the result alone."""
+    model = rw.LinearRanker("listnet").fit(FILLED, LABELS, QID)
+    bound = rw.export(model, target, tmp_path / "m", probes=50).bound
+    assert (roundings + 1) * 2.0**-24 <= bound <= (roundings + 2.1) * 2.0**-24
+
+
+def test_doubles_that_float32_takes_to_the_other_side_are_refused(tmp_path: Path) -> None:
+    cut = float(np.float32(0.3))  # above 0.3, which lies between two float32
+    below = float(np.nextafter(np.float32(0.3), np.float32(0)))
+    model = ranker([Split(0, 0.3, NAN, True, 0.25, 0.5)])
+    rows = np.zeros((6, 4))
+    rows[:, 0] = below, cut, 0.3, 0.1, 0.5, np.nan
+    assert below < 0.3 < cut
+    assert model.predict(rows)[:3].tolist() == [0.25, 0.5, 0.25]
+    with pytest.raises(Refusal, match=r"^1 values of the data are doubles between") as refused:
+        rw.export(model, "elasticsearch", tmp_path / "m.json", data=rows)
+    assert (refused.value.code, refused.value.judgement) == ("float64", True)
+    assert list(tmp_path.iterdir()) == []
+    options: Any = {"data": rows, "allow": ["float64"]}
+    certificate = rw.export(model, "elasticsearch", tmp_path / "m.json", **options)
+    assert certificate.refusals == ("float64",)
+    assert (certificate.data["largest_change"], certificate.data["changed_rankings"]) == (0.25, 1)
+    others = np.delete(rows, 2, axis=0)
+    assert rw.export(model, "elasticsearch", tmp_path / "n.json", data=others).refusals == ()
 
 
 def test_steps_are_commands() -> None:

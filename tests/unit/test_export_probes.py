@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankwright.exports.judging import NamedJudge, judged
+from rankwright.exports.judging import NamedJudge, differences, judged
 from rankwright.exports.probes import probe_blocks
 from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.rules import Linear, Rules, rules_of
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Verdicts
 from tests.contracts.exported_models import MODELS, ROWS
+from tests.contracts.test_export_bits import ranker
+from tests.reference.forest import NAN, Split
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,44 @@ def test_every_split_is_reached_on_both_sides_of_its_threshold(model: Any, data:
     for node, cut in enumerate(cuts):
         beside = {float(cut), float(np.nextafter(cut, np.float32(np.inf)))}
         assert beside <= reached[node], node
+
+
+@pytest.mark.parametrize("number", ["float32", "float64"])
+def test_the_values_of_a_split(number: str) -> None:
+    """Its threshold and what is beside it, zeros, what is read as 0, missing, and extremes."""
+    kind = np.dtype(number).type
+    rules = rules_of(ranker([Split(1, 0.1, NAN, True, 0.25, 0.5)]))
+    assert rules.trees is not None
+    c, most = kind(0.1), np.finfo(kind).max
+    c = c if float(c) <= 0.1 else np.nextafter(c, kind(0))
+    beside = [c, np.nextafter(c, kind(1)), np.nextafter(c, kind(0))]
+    expected = [*beside, 0.0, -0.0, 1e-35, -1e-35, np.nan, most, -most]
+    if number == "float64":  # LightGBM's 1e-35 is a float32
+        expected[5:7] = float(np.float32(1e-35)), -float(np.float32(1e-35))
+    for data in (None, np.array([[7, 3, 7, 7], [7, np.nan, 7, 7], [7, 5, 7, 7]], kind)):
+        (*_, rows) = probe_blocks(rules, number, data, None)
+        found = np.concatenate(list(probe_blocks(rules, number, data, None)))[:, 1]
+        values = expected if data is None else [*expected, 3.0, 5.0]
+        assert {x.tobytes() for x in found} == {kind(x).tobytes() for x in values}
+        assert rows.dtype == kind
+
+
+def test_a_row_on_the_border_is_moved_across_it() -> None:
+    tree = Split(0, 1.0, NAN, True, 0.25, Split(1, 2.0, NAN, True, 0.5, 1.0))
+    model = ranker([tree])
+    rows = probes(rules_of(model), data=np.array([[1.0, 0.0, 0.0, 0.0]], np.float32))
+    found = model.predict(rows[rows[:, 1] != 0])  # versions of the inner split
+    assert {0.5, 1.0} <= {float(score) for score in found}
+
+
+def test_linear_probes_have_zeros_ones_and_rows_that_lack_all() -> None:
+    for fill in (None, np.ones(3)):
+        linear = Linear(np.ones((1, 3)), np.zeros(1), fill)
+        rows = probes(Rules("LinearRanker", ("a", "b", "c"), linear=linear))
+        texts = {row.tobytes() for row in rows}
+        wanted = [1.0, -0.0] if fill is None else [np.nan]
+        assert {np.full(3, x, np.float32).tobytes() for x in wanted} <= texts
+        assert np.isnan(rows).any() == (fill is not None)
 
 
 def test_rows_are_not_repeated_and_at_most_so_many(model: Any) -> None:
@@ -117,6 +157,11 @@ def test_what_was_judged_does_not_depend_on_blocks(model: Any) -> None:
     whole = judged(judges, rules, reference, [rows])
     parts = judged(judges, rules, reference, np.array_split(rows, 9))
     assert whole.digest == parts.digest
+    one_less = judged(judges, rules, reference, [rows[:-1]])
+    other = judged(judges, rules, lambda X: Verdicts(np.asarray(reference(X).scores) + 1), [rows])
+    assert len({whole.digest, one_less.digest, other.digest}) == 3
+    moved = judged(judges, rules, lambda X: reference(rows), [rows + np.float32(1)])
+    assert moved.digest != whole.digest
     assert whole.rows.tobytes() == parts.rows.tobytes()
     assert len(whole.rows) == min(1000, len(rows))
     assert whole.difference is None
@@ -144,3 +189,17 @@ def test_a_judge_who_differs_is_told(model: Any) -> None:
     first = int(np.flatnonzero(ROWS[:, 0] > 1)[0])
     assert heard.difference is not None
     assert heard.difference.startswith(f"probe {first + 1:,}: another gives ")
+
+
+def test_scores_and_labels_must_both_be_right() -> None:
+    labels, other = np.array([0, 1, 2]), np.array([0, 2, 2])
+    ours, same = Verdicts(np.array([0.0, 1.0, 2.0]), labels), np.array([-0.0, 1.0, 2.0])
+    near, far = np.array([0.0, 1.0, 2.000000001]), np.array([0.0, 1.00000005, 2.000000001])
+    assert differences(ours, Verdicts(same, labels)).tolist() == []
+    assert differences(ours, Verdicts(same, other)).tolist() == [1]
+    assert differences(ours, Verdicts(None, other)).tolist() == [1]
+    assert differences(ours, Verdicts(near, labels)).tolist() == [2]
+    assert differences(ours, Verdicts(near, labels), 1e-8).tolist() == []
+    assert differences(ours, Verdicts(far, labels), 1e-8).tolist() == [1]
+    several = Verdicts(np.array([[0.0, 1.0], [2.0, 3.0]]))
+    assert differences(several, Verdicts(np.array([[0.0, 1.0], [2.0, 4.0]]))).tolist() == [1]

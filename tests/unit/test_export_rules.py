@@ -23,8 +23,12 @@ from rankwright.baselines import BestFeature
 from rankwright.exports.folding import folded
 from rankwright.exports.reference import Reference
 from rankwright.exports.refusals import Refusal
-from rankwright.exports.rules import Rules, rules_of
+from rankwright.exports.rules import Labels, Rules, rules_of
+from rankwright.exports.sample import SampleRows
+from rankwright.exports.targets.target import Verdicts
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
+from tests.contracts.test_export_bits import ranker as ranker_of
+from tests.reference.forest import NAN, Split
 
 EXPORTABLE: dict[str, Any] = {
     "BoostedRanker": lambda: rw.BoostedRanker(n_estimators=5, n_jobs=1).fit(FILLED, LABELS, QID),
@@ -91,6 +95,38 @@ def test_ranks_that_are_rounded_turn_where_the_sum_does() -> None:
     for b, rank in zip(np.asarray(rules.labels.thresholds), range(2, 5), strict=True):
         assert np.floor(b + 0.5) == rank
         assert np.floor(np.nextafter(b, -9.0) + 0.5) == rank - 1
+
+
+def test_a_threshold_is_reached_by_a_score_that_is_it() -> None:
+    labels = Labels(("bad", "fair", "good"), np.array([1.0, 2.0]))
+    scores = np.array([np.nextafter(1.0, 0), 1.0, np.nextafter(2.0, 0), 2.0])
+    assert labels.of(scores).tolist() == [0, 1, 1, 2]
+    equal = np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
+    assert Labels(labels.classes).of(equal).tolist() == [1, 0]  # of equal ones the first
+
+
+def test_what_changes_for_rows_is_counted() -> None:
+    data = rw.Dataset(np.zeros((6, 1)), np.zeros(6), [1, 1, 1, 1, 2, 2])
+    sample = SampleRows(data.X, data.X, data.groups)
+    ours = Verdicts(np.array([4.0, 3.0, 2.0, 1.0, 1.0, 0.0]), np.array([2, 2, 1, 1, 1, 0]))
+    # Of the first query, two pairs swap and one becomes a tie; of the second, none.
+    theirs = Verdicts(np.array([14.0, 12.0, 13.0, 13.0, 11.5, 10.0]), np.array([2, 1, 2, 1, 1, 0]))
+    assert sample.facts(ours, theirs, 10.0) == {
+        "rows": 6,
+        "queries": 2,
+        "largest_change": 2.0,
+        "changed_rankings": 1,
+        "swapped_pairs": 2,
+        "changed_labels": 2,
+    }
+
+
+def test_of_two_classes_the_second_begins_above_zero() -> None:
+    model = rw.PredtronOrdinal(fit_intercept=False).fit(FILLED, LABELS > 1)
+    rules, nothing = rules_of(model), np.zeros((1, FILLED.shape[1]))
+    assert rules.labels is not None
+    assert model.predict(nothing).tolist() == [False]
+    assert rules.labels.of(np.array([-5e-324, 0.0, 5e-324])).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +208,38 @@ def test_scalers_and_imputers_fold_into_weights(name: str, first: bool) -> None:
             assert (ours == theirs).mean() > 0.995
 
 
+def test_scalers_of_scalers_fold_into_weights() -> None:
+    X = FILLED.astype(np.float64)
+    steps = StandardScaler(), MinMaxScaler((2, 5)), RobustScaler()
+    seen = X
+    for step in steps:
+        seen = step.fit_transform(seen)
+    last = rw.LinearRanker("listnet").fit(seen, LABELS, QID)
+    pipeline = make_pipeline(*steps, last)
+    found = folded(pipeline, "float64").predict(X)
+    np.testing.assert_allclose(found, pipeline.predict(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_split_below_all_that_a_scaler_gives_sends_nothing_left(dtype: Any) -> None:
+    scaler = MinMaxScaler(clip=True).fit(np.array([[0.0] * 4, [1.0] * 4], dtype))
+    model = ranker_of([Split(0, -0.5, NAN, True, 1.0, 2.0), Split(1, 1.5, NAN, False, 4.0, 8.0)])
+    pipeline = make_pipeline(scaler, model)
+    alone = folded(pipeline, np.dtype(dtype).name)
+    most = np.finfo(np.float32).max  # of doubles, LightGBM has no threshold below the least
+    rows = np.array([[x] * 4 for x in (-most, -1, 0, 1, most, np.nan)], dtype)
+    assert pipeline.predict(rows).tolist() == [6.0] * 5 + [9.0]
+    assert alone.predict(rows).tolist() == [6.0] * 5 + [9.0]
+
+
+def test_names_are_those_before_the_scaler() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FILLED, columns=list("abcdefgh"))
+    scaler = StandardScaler().fit(frame)
+    last = rw.LinearRanker("listnet").fit(scaler.transform(frame), LABELS, QID)
+    assert rules_of(folded(make_pipeline(scaler, last), "float64")).names == tuple("abcdefgh")
+
+
 def test_a_pipeline_is_exported_and_kept(tmp_path: Path) -> None:
     scaler, ranker = StandardScaler(), rw.BoostedRanker(n_estimators=10, n_jobs=1)
     ranker.fit(scaler.fit_transform(ROWS), LABELS, QID)
@@ -188,6 +256,14 @@ def test_what_does_not_fold_is_refused() -> None:
     ranker.fit(pca.fit_transform(FILLED), LABELS, QID)
     with pytest.raises(Refusal, match="PCA cannot be folded into weights"):
         folded(make_pipeline(pca, ranker), "float32")
+    for step in (
+        MinMaxScaler(clip=True),  # a bend is not affine
+        SimpleImputer(missing_values=0.0),
+        SimpleImputer(add_indicator=True),
+    ):
+        ranker = rw.LinearRanker("listnet").fit(step.fit_transform(FILLED), LABELS, QID)
+        with pytest.raises(Refusal, match=f"{type(step).__name__} cannot be folded into weights"):
+            folded(make_pipeline(step, ranker), "float32")
     pipeline = make_pipeline(StandardScaler(), rw.LinearRanker())
     with pytest.raises(ValueError, match="must be fitted"):
         folded(pipeline, "float32")

@@ -181,6 +181,21 @@ def test_data_decide_which_neighbour_is_taken(tmp_path: Path) -> None:
     assert refused.value.code == "gaps"
 
 
+def test_data_at_the_ends_of_a_gap_count() -> None:
+    """Of the two thresholds 0 and 2^-43 the nearer is taken, unless a value would change sides."""
+    for c, at, chosen in [
+        (3e-14, None, 0.0),
+        (3e-14, 3e-14, STEP),  # goes left, and 0 would send it right
+        (3e-14, 4e-14, 0.0),
+        (9e-14, None, STEP),
+        (9e-14, STEP, 0.0),  # goes right, and 2^-43 would send it left
+        (9e-14, 2 * STEP, STEP),
+    ]:
+        data = None if at is None else np.array([[at]], dtype=F32)
+        found = slackened(np.array([c], dtype=F32), np.array([0]), data)
+        assert found.threshold.tolist() == [chosen], (c, at)
+
+
 def test_allowed_gaps_are_the_grid_models_too(tmp_path: Path) -> None:
     values = np.array([1.1e-13, 1e-14, 0, 1, np.nan], dtype=F32)
     rows = np.stack([values, values], axis=1)

@@ -136,9 +136,8 @@ def _before(trees: Trees, steps: list[Any], number: str) -> NDArray[Any]:
     X[row, feature] = _number_at(low, dtype)
     found = np.where(_through(steps, X)[row, feature] <= c, _number_at(low, dtype), dtype(-np.inf))
     most = dtype(np.finfo(dtype).max)
-    # All numbers go left, or none: an infinite threshold, or one that only -inf would pass.
-    found = np.where(found == most, dtype(np.inf), np.maximum(found, -most))
-    return np.asarray(found, dtype=dtype)
+    # All numbers go left, or none: an infinite threshold.
+    return np.asarray(np.where(found == most, dtype(np.inf), found), dtype=dtype)
 
 
 def _place(value: Any) -> int:

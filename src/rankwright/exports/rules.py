@@ -83,6 +83,15 @@ class Trees:
         """Whether a missing value goes where 0 goes, at each split."""
         return np.asarray(self.nan_left == (self.cuts["float64"] >= 0))
 
+    def borders(self) -> Floats:
+        """Return the float32 after each cut, for engines in which what is below goes left.
+
+        For infinity it is 1e39, which they read as one: JSON has none.
+        """
+        with np.errstate(over="ignore"):
+            after = np.nextafter(self.cuts["float32"], np.float32(np.inf))
+        return np.asarray(np.minimum(after.astype(np.float64), 1e39))
+
     def largest(self) -> Floats:
         """Return the largest leaf of each tree, by size."""
         return np.maximum.reduceat(np.abs(self.leaf), self.forest.leaf_begin[:-1])

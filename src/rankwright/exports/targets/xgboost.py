@@ -24,7 +24,6 @@ from rankwright.exports.targets.target import (
 )
 from rankwright.threads import n_threads
 
-_ABOVE_ALL = 1e39  # to a float32 an infinity, which JSON has not
 _NO_PARENT = 2147483647
 _CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 
@@ -109,8 +108,7 @@ def _xgboost_tree(trees: Trees, k: int, n_features: int) -> dict[str, Any]:
     """Return a tree. A right child is next to the left one: XGBoost looks for it there."""
     forest = trees.forest
     first_node, first_leaf = int(forest.node_begin[k]), int(forest.leaf_begin[k])
-    # x <= c iff x < the next float32
-    border = np.nextafter(trees.cuts["float32"], np.float32(np.inf)).astype(np.float64)
+    border = trees.borders()
     waiting = [0 if trees.nodes(k) else ~0]  # splits, or ~leaf, in the order of their numbers
     rows, parents = [], [_NO_PARENT]
     for number, node in enumerate(waiting):  # which grows
@@ -118,7 +116,7 @@ def _xgboost_tree(trees: Trees, k: int, n_features: int) -> dict[str, Any]:
             rows.append((-1, -1, 0, float(trees.leaf[first_leaf + ~node]), 0))
             continue
         i, left = first_node + node, len(waiting)
-        condition = min(float(border[i]), _ABOVE_ALL)
+        condition = float(border[i])
         feature, default_left = int(forest.feature[i]), int(trees.nan_left[i])
         rows.append((left, left + 1, feature, condition, default_left))
         waiting += [int(forest.left[i]), int(forest.right[i])]
