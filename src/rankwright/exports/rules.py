@@ -83,6 +83,13 @@ class Trees:
         """Whether a missing value goes where 0 goes, at each split."""
         return np.asarray(self.nan_left == (self.cuts["float64"] >= 0))
 
+    @property
+    def border(self) -> Floats:
+        """The least float32 that goes right at each split, as a double; infinity if none does."""
+        with np.errstate(over="ignore"):
+            above = np.nextafter(self.cuts["float32"], np.float32(np.inf))
+        return above.astype(np.float64)
+
     def largest(self) -> Floats:
         """Return the largest leaf of each tree, by size."""
         return np.maximum.reduceat(np.abs(self.leaf), self.forest.leaf_begin[:-1])

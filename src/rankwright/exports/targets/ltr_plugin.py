@@ -171,8 +171,7 @@ def _n_in_set(rules: Rules) -> int:
 def xgboost_trees(trees: Trees, names: tuple[str, ...]) -> str:
     """Return trees as XGBoost's dump has them; a shift is a first tree of one leaf."""
     # x <= c iff x < the next float32; JSON has no infinity, but the engine's float of 1e39 is it
-    border = np.nextafter(trees.cuts["float32"], np.float32(np.inf))
-    border = np.minimum(border.astype(np.float64), 1e39)
+    border = np.minimum(trees.border, 1e39)
     depth, quoted = trees.depths(), [json.dumps(name) for name in names]
     n_nodes = len(depth)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator
 
@@ -81,7 +80,7 @@ def ensemble(trees: Trees) -> str:
         return f"<output> {float(trees.leaf[i])!r} </output>"
 
     def node(i: int, left: str, right: str) -> str:
-        t = repr(cuts[i]) if math.isfinite(cuts[i]) else "Infinity"  # as Java reads it
+        t = repr(cuts[i]).replace("inf", "Infinity")  # as Java reads it
         return (
             f"<feature> {feature[i]} </feature><threshold> {t} </threshold>"
             f'<split pos="left">{left}</split><split pos="right">{right}</split>'

@@ -183,8 +183,7 @@ def _imported_model(trees: Trees, names: tuple[str, ...]) -> bytes:
     ``<=`` is read as ``<``, hence the next float32. A tree of one leaf would be a number among the
     trees, of which Vespa makes no forest: such leaves, and the shift, are added to another tree's.
     """
-    border = np.nextafter(trees.cuts["float32"], np.float32(np.inf))
-    border = np.minimum(border.astype(np.float64), 1e39)  # JSON has no infinity; as float it is
+    border = np.minimum(trees.border, 1e39)  # JSON has no infinity; as float it is
     split = np.diff(trees.forest.node_begin) > 0
     alone = trees.leaf[trees.forest.leaf_begin[:-1][~split]]
     constant = trees.shift + float(alone.sum())  # exact on the grid

@@ -110,7 +110,7 @@ def _xgboost_tree(trees: Trees, k: int, n_features: int) -> dict[str, Any]:
     forest = trees.forest
     first_node, first_leaf = int(forest.node_begin[k]), int(forest.leaf_begin[k])
     # x <= c iff x < the next float32
-    border = np.nextafter(trees.cuts["float32"], np.float32(np.inf)).astype(np.float64)
+    border = trees.border
     waiting = [0 if trees.nodes(k) else ~0]  # splits, or ~leaf, in the order of their numbers
     rows, parents = [], [_NO_PARENT]
     for number, node in enumerate(waiting):  # which grows
