@@ -120,7 +120,7 @@ def test_one_text_is_no_list_of_names(tmp_path: Path) -> None:
 
 def test_leaves_are_checked_where_there_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="leaves must be one of"):
-        rw.export(MODELS["linear"](), "c", tmp_path / "m.h", leaves="gird")  # type: ignore[arg-type]
+        rw.export(MODELS["linear"](), "c", tmp_path / "m.h", leaves="nearer")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", ["", ".", "/"])

@@ -140,7 +140,9 @@ def _bits(scores: Floats | None) -> NDArray[np.int64]:
 def _told_difference(
     judge: str, ours: Verdicts, theirs: Verdicts, X: Rows, row: int, rules: Rules
 ) -> str:
-    wants, has, what = ours.scores, theirs.scores, ""
+    wants: Any = ours.scores
+    has: Any = theirs.scores
+    what = ""
     if has is None or (_bits(wants)[row] == _bits(has)[row]).all():
         wants, has, what = ours.labels, theirs.labels, "label "
     assert wants is not None

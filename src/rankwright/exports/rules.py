@@ -88,7 +88,7 @@ class Trees:
         """The least float32 that goes right at each split, as a double; infinity if none does."""
         with np.errstate(over="ignore"):
             above = np.nextafter(self.cuts["float32"], np.float32(np.inf))
-        return above.astype(np.float64)
+        return np.asarray(above, dtype=np.float64)
 
     def largest(self) -> Floats:
         """Return the largest leaf of each tree, by size."""
