@@ -59,7 +59,7 @@ def test_a_feature_that_no_document_has_is_there(text: str, grid: Any, tmp_path:
 
 
 def test_what_is_wrong_with_a_log_is_said_in_its_words(grid: Any, tmp_path: Path) -> None:
-    scores: Any = [*np.float32(grid.predict(ROWS))]
+    scores: Any = np.float32(grid.predict(ROWS)).tolist()
     certificate = tmp_path / "m.cert.json"
     with pytest.raises(DataError, match=r"name it \.tsv, \.csv"):
         rw.verify(certificate, log=logged(tmp_path / "log.txt", scores))

@@ -19,7 +19,8 @@ from rankwright.exceptions import DataError
 from rankwright.exports import Options, Refusal
 from rankwright.exports.certificate import Certificate, _seal
 from rankwright.exports.interpreters.tables import by_tables
-from rankwright.exports.rules import Labels
+from rankwright.exports.probes import probe_blocks
+from rankwright.exports.rules import Labels, Linear, Rules
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.verifying import _rules
 from tests.contracts.exported_models import MODELS, ROWS
@@ -119,7 +120,7 @@ def test_one_text_is_no_list_of_names(tmp_path: Path) -> None:
 
 def test_leaves_are_checked_where_there_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="leaves must be one of"):
-        rw.export(MODELS["linear"](), "c", tmp_path / "m.h", leaves="gird")  # type: ignore[arg-type]
+        rw.export(MODELS["linear"](), "c", tmp_path / "m.h", leaves="nearer")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", ["", ".", "/"])
@@ -201,3 +202,45 @@ def test_xgboost_never_gets_counts_that_are_not_those_of_its_trees(
     places[part][key] = value
     path.write_text(json.dumps(said))
     assert "m.json: xgboost cannot read it: " in str(rw.verify(tmp_path / "m.cert.json"))
+
+
+def far(X: Any) -> Any:
+    """Return trees of doubles whose thresholds are beyond all float32."""
+    y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
+    ranker = rw.BoostedRanker("xendcg", n_estimators=4, num_leaves=6, min_child_samples=3)
+    return ranker.fit(X * [1e300, 1.0], y, np.arange(len(X)) // 20)
+
+
+@pytest.mark.parametrize("target", ["elasticsearch", "ranklib", "solr", "vespa", "onnx", "xgboost"])
+def test_thresholds_beyond_float32(target: str, tmp_path: Path) -> None:
+    model = far(np.random.default_rng(0).normal(size=(400, 2)))
+    thresholds = re.findall(r"-?[0-9.]+e\+?[0-9]+", model.model_text_)
+    assert {one[0] == "-" for one in thresholds if abs(float(one)) > 1e200} == {True, False}
+    assert rw.export(model, target, tmp_path / "m.x").outcome.startswith("exact")
+
+
+def test_labels_that_differ_are_told(tmp_path: Path) -> None:
+    classes = [10**17, 10**17 + 1]  # to a double they are the same
+    X = np.arange(40.0).reshape(20, 2)
+    model = rw.PRank(classes=classes).fit(X, np.array(classes)[np.arange(20) // 10])
+    with pytest.raises(DataError, match=r"gives label \d where the model gives label \d, for"):
+        rw.export(model, "sql", tmp_path / "m.sql", dialect="sqlite")
+
+
+def test_weights_below_the_numbers_of_float32(tmp_path: Path) -> None:
+    model = MODELS["linear"]()
+    model.coef_ = model.coef_ * 1e-42
+    with pytest.raises(Refusal, match="weights are below"):
+        rw.export(model, "solr", tmp_path / "m.json")
+
+
+def test_wide_rows_are_few() -> None:
+    linear = Linear(np.ones((1, 10_000)), np.zeros(1))
+    rules = Rules("LinearRanker", tuple(f"f{j}" for j in range(10_000)), linear=linear)
+    assert sum(map(len, probe_blocks(rules, "float32", None, None))) == 200
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgresql", "clickhouse"])
+def test_commands_quote_the_file(dialect: str) -> None:
+    create, _ = target_named("sql").steps("my model; ls.sql", Options(dialect=dialect))
+    assert create.endswith(" < 'my model; ls.sql'")

@@ -140,8 +140,11 @@ def _bits(scores: Floats | None) -> NDArray[np.int64]:
 def _told_difference(
     judge: str, ours: Verdicts, theirs: Verdicts, X: Rows, row: int, rules: Rules
 ) -> str:
-    wants = ours.scores if theirs.scores is not None else ours.labels
-    has = theirs.scores if theirs.scores is not None else theirs.labels
+    wants: Any = ours.scores
+    has: Any = theirs.scores
+    what = ""
+    if has is None or (_bits(wants)[row] == _bits(has)[row]).all():
+        wants, has, what = ours.labels, theirs.labels, "label "
     assert wants is not None
     assert has is not None
     values = ", ".join(
@@ -149,7 +152,7 @@ def _told_difference(
     )
     values = values if len(values) < 200 else f"{values[:200]} ..."
     return (
-        f"{judge} gives {has[row]} where the model gives {wants[row]}, for "
+        f"{judge} gives {what}{has[row]} where the model gives {what}{wants[row]}, for "
         f"{values or 'a row of zeros'}"
     )
 

@@ -56,14 +56,14 @@ def _without_values(path: str | PathLike[str], names: Sequence[str]) -> list[str
         if column.null_count < len(column):
             raise DataError(
                 f"features must be numbers, or empty where they are missing, but the column has "
-                f"texts, such as {_no_number(column.drop_null().to_pylist())!r:.50}.",
+                f"texts, such as {_first_text(column.drop_null().to_pylist())!r:.50}.",
                 path=path,
                 field=name,
             )
     return found
 
 
-def _no_number(values: Sequence[object]) -> object:
+def _first_text(values: Sequence[object]) -> object:
     """Return the first value that is not read as a number; the first, if all are."""
     for value in values:
         try:

@@ -25,6 +25,7 @@ from rankwright.exports.targets.target import Gap
 from rankwright.trees.forest import ZERO
 
 _LINEAR_ROWS = 2000  # random rows; there are no borders to look for
+_LINEAR_CELLS = 2_000_000
 _CELLS = 1 << 22  # numbers of a block of rows, at most
 
 
@@ -171,7 +172,8 @@ def _inside(value: Any, low: Any, high: Any, missing: bool) -> Any:
         return value.dtype.type(np.nan)
     if np.isfinite(high):
         return high
-    above = np.nextafter(low, value.dtype.type(np.inf))
+    with np.errstate(over="ignore"):
+        above = np.nextafter(low, value.dtype.type(np.inf))
     return above if np.isfinite(above) else value.dtype.type(0)
 
 
@@ -179,7 +181,7 @@ def _linear_rows(linear: Linear, dtype: Any) -> NDArray[Any]:
     """Return rows of many sizes, some sparse, and with missing values where they are allowed."""
     rng = np.random.RandomState(0)  # the same in all versions of NumPy
     n = linear.weights.shape[1]
-    n_rows = max(min(_LINEAR_ROWS, 20_000_000 // n), 8)
+    n_rows = max(min(_LINEAR_ROWS, _LINEAR_CELLS // n), 8)
     rows = rng.normal(size=(n_rows, n)) * 10.0 ** rng.randint(-3, 4, (n_rows, 1))
     rows[rng.random_sample(rows.shape) < rng.choice([0, 0.5, 0.95], (n_rows, 1))] = 0.0
     rows[1:4] = [[1.0], [ZERO], [-0.0]]

@@ -165,6 +165,13 @@ def _too_large(linear: Linear) -> Iterator[Refusal]:
         yield Refusal(
             "linear", "weights are larger than float32 holds", "scale the features, and train again"
         )
+    least = np.finfo(np.float32).tiny
+    if ((np.abs(linear.weights) < least) & (linear.weights != 0)).any():
+        yield Refusal(
+            "linear",
+            f"weights are below {least:.2g}, where float32 has few digits, or none",
+            "scale the features, and train again",
+        )
 
 
 def _filled_by_store(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -158,11 +159,12 @@ class SQL(Target):
 
     def steps(self, path: str, options: Options) -> list[str]:
         """Return how the view is made and used."""
+        file = shlex.quote(path)
         make = {
-            "duckdb": f"duckdb my.db < {path}",
-            "sqlite": f"sqlite3 my.db < {path}",
-            "postgresql": f"psql my < {path}",
-            "clickhouse": f"clickhouse-client --multiquery < {path}",
+            "duckdb": f"duckdb my.db < {file}",
+            "sqlite": f"sqlite3 my.db < {file}",
+            "postgresql": f"psql my < {file}",
+            "clickhouse": f"clickhouse-client --multiquery < {file}",
         }[options.dialect]
         quoted = DIALECTS[options.dialect].quoted
         view, score = quoted(options.name), quoted("score")
