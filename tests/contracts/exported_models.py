@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -60,5 +61,12 @@ _MAKERS: dict[str, Callable[[], Any]] = {
     "linear with imputation": lambda: _linear(missing="median"),
     "prank": lambda: rw.PRank().fit(FILLED, LABELS),
 }
-MODELS = {name: cache(make) for name, make in _MAKERS.items()}
-"""Each is fitted once in a process: nothing that is done with an export changes its model."""
+_FITTED = {name: cache(make) for name, make in _MAKERS.items()}  # once in a process
+
+
+def _copied(name: str) -> Any:
+    return copy.deepcopy(_FITTED[name]())
+
+
+MODELS: dict[str, Callable[[], Any]] = {name: partial(_copied, name) for name in _MAKERS}
+"""Each is a copy, which a test may change."""

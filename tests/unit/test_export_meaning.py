@@ -133,10 +133,20 @@ def xgboost_model() -> str:
         }
 
     trees = [stump(1, AFTER_HALF, 1, (0.25, -0.5)), stump(0, AFTER_MINUS_3, 0, (1, 4))]
-    booster = {"tree_info": [0, 0], "iteration_indptr": [0, 1, 2], "trees": trees}
+    booster = {
+        "gbtree_model_param": {"num_trees": "2", "num_parallel_tree": "1"},
+        "tree_info": [0, 0],
+        "iteration_indptr": [0, 1, 2],
+        "trees": trees,
+    }
     learner = {
         "feature_names": ["bm25", "price"],
-        "learner_model_param": {"base_score": "0E0", "num_feature": "2"},
+        "learner_model_param": {
+            "base_score": "0E0",
+            "num_feature": "2",
+            "num_class": "0",
+            "num_target": "1",
+        },
         "objective": {"name": "reg:squarederror"},
         "gradient_booster": {"model": booster},
     }

@@ -111,13 +111,14 @@ def test_what_changes_for_rows_is_counted() -> None:
     ours = Verdicts(np.array([4.0, 3.0, 2.0, 1.0, 1.0, 0.0]), np.array([2, 2, 1, 1, 1, 0]))
     # Of the first query, two pairs swap and one becomes a tie; of the second, none.
     theirs = Verdicts(np.array([14.0, 12.0, 13.0, 13.0, 11.5, 10.0]), np.array([2, 1, 2, 1, 1, 0]))
-    assert sample.facts(ours, theirs, 10.0) == {
+    assert sample.facts(ours, theirs, 10.0, ["bad", "fair", "good"]) == {
         "rows": 6,
         "queries": 2,
         "largest_change": 2.0,
         "changed_rankings": 1,
         "swapped_pairs": 2,
         "changed_labels": 2,
+        "label_changes": [["fair", "good", 1], ["good", "fair", 1]],
     }
 
 
@@ -283,6 +284,19 @@ def test_features_that_the_store_does_not_have_are_refused(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
     assert rw.export(model, "solr", path, known=known).options["known"] == sorted(known)
     assert rw.export(model, "solr", path, overwrite=True).options["known"] == []
+
+
+def test_all_features_are_present(tmp_path: Path) -> None:
+    model = rw.LinearRanker("listnet", missing="median").fit(ROWS, LABELS, QID)
+    with pytest.raises(Refusal, match="missing"):
+        rw.export(model, "elasticsearch", tmp_path / "m.json")
+    names = [f"n{j}" for j in range(8)]
+    certificate = rw.export(
+        model, "elasticsearch", tmp_path / "m.json", data=FILLED, names=names, present="all"
+    )
+    assert certificate.options["present"] == names
+    with pytest.raises(rw.DataError, match="present says that every document has n3"):
+        rw.export(model, "solr", tmp_path / "s.json", data=ROWS, names=names, present=["all"])
 
 
 def test_labels_that_change_are_told(tmp_path: Path) -> None:

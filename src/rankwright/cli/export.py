@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TABLE
-from rankwright.cli.terminal import Json, doing, print_table, read_like_model
+from rankwright.cli.terminal import Json, doing, print_table, read_with_features
 
 if TYPE_CHECKING:
     from rankwright.comparison.result import Comparison
@@ -71,7 +71,7 @@ def export(
     missing: MissingThere = None,
     present: Annotated[
         list[str] | None,
-        typer.Option(help="Features that every document has, with commas; repeatable."),
+        typer.Option(help="Features that every document has, with commas, or all; repeatable."),
     ] = None,
     known: Annotated[
         str | None,
@@ -132,7 +132,7 @@ def _export(
     ranker, sample = load(model), None
     if data is not None:
         columns = replace(columns, labelled=False)
-        sample = read_like_model(data, model, ranker, columns=columns, jobs=None)
+        sample = read_with_features(data, model, ranker, columns=columns, jobs=None)
     with doing(f"Exporting to {to}"):
         certificate = run(ranker, to, out, data=sample, names=called, **given)
     if as_json:

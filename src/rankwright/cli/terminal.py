@@ -167,12 +167,20 @@ def with_missing(dataset: Dataset, path: str, columns: Columns, *models: Any) ->
 def read_like_model(
     path: str, model_path: str, model: Any, *, columns: Columns, jobs: int | None, **letor: Any
 ) -> Dataset:
-    """Read a file whose documents must have the features of a fitted model."""
-    columns = replace(columns, model=model.features())
-    dataset = read_dataset(path, columns=columns, jobs=jobs, **letor)
+    """Read a file whose documents must have the features of a fitted model; it fills them in."""
+    dataset = read_with_features(path, model_path, model, columns=columns, jobs=jobs, **letor)
+    filled: Dataset = dataset.with_features(model.filled_in(dataset.X))
+    return filled
+
+
+def read_with_features(
+    path: str, model_path: str, model: Any, *, columns: Columns, jobs: int | None, **letor: Any
+) -> Dataset:
+    """Read a file whose documents must have the features of a fitted model, missing or not."""
+    known = model.features()
+    dataset = read_dataset(path, columns=replace(columns, model=known), jobs=jobs, **letor)
     with doing("Finding features"):
-        aligned: Dataset = model.align(dataset, path=path, name=model_path)
-    return aligned
+        return dataset.aligned(replace(known, owner=model_path), path)
 
 
 def read_like_data(

@@ -10,7 +10,7 @@ import typer
 
 from rankwright.cli.columns import TABLE
 from rankwright.cli.export import Names
-from rankwright.cli.terminal import Json, doing, read_like_model
+from rankwright.cli.terminal import Json, doing, read_with_features
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
@@ -67,4 +67,4 @@ def _certified_rows(certificate: str, data: str, columns: Columns) -> Any:
     said, _ = Certificate.read(certificate)
     grid = str(Path(certificate).with_name(said.files["grid"]["name"]))
     columns = replace(columns, labelled=False)
-    return read_like_model(data, grid, load(grid), columns=columns, jobs=None)
+    return read_with_features(data, grid, load(grid), columns=columns, jobs=None)

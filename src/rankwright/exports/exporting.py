@@ -28,7 +28,7 @@ from rankwright.exports.probes import probe_blocks
 from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.replay import replay_table
-from rankwright.exports.rules import Leaves, Rules, rules_of
+from rankwright.exports.rules import Leaves, Rules, own_names, rules_of
 from rankwright.exports.sample import JUDGEMENTS, SampleRows, refuse_gaps, refuse_rounding
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Judge, Options, Target, Written
@@ -144,6 +144,8 @@ def export(
     check_exportable(model)
     given_model, model = model, folded(model, found.number)
     asked, may = options_of(paths.export.with_suffix("").name, options), allowed_codes(allow)
+    if asked.present == {"all"}:
+        asked = replace(asked, present=frozenset(engine_names(own_names(model), names)))
     rules, placed, passed = prepared(model, found, asked, names, leaves, may)
     sample = _given_rows(data, model, rules, found.number, asked.present)
     given = None if sample is None else sample.X

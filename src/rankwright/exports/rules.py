@@ -218,13 +218,21 @@ class Rules:
         return replace(self, names=names)
 
 
+def own_names(model: Any) -> list[str]:
+    """Return the names of the features of a fitted model: ``f1``, ``f2``, ... if it has none."""
+    fitted = vars(model)
+    names = fitted.get("feature_names_in_")
+    if names is None:
+        return [f"f{j + 1}" for j in range(fitted["n_features_in_"])]
+    return [str(name) for name in names]
+
+
 def rules_of(model: Any) -> Rules:
     """Return what a fitted model of the library computes; a Refusal if no engine could.
 
     Features without names are ``f1``, ``f2``, ... as in LETOR files.
     """
-    scorer = Scorer.from_model(model)
-    names = scorer.feature_names or [f"f{j + 1}" for j in range(scorer.n_features)]
+    scorer, names = Scorer.from_model(model), own_names(model)
     rule, fill = scorer.rule, scorer.intake.fill
     if isinstance(rule, TreeRule):
         return Rules(scorer.kind, tuple(names), trees=plain_trees(rule.scorer.forest))

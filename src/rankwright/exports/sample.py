@@ -46,7 +46,7 @@ class SampleRows:
         if not isinstance(data, Dataset):
             n_rows = data.shape[0] if is_sparse(data) else len(data)
             data = Dataset(data, np.zeros(n_rows), allow_nan=True)
-        given = model.align(data).X
+        given = data.aligned(model.features()).X  # what is missing stays missing
         given = given.toarray() if is_sparse(given) else np.asarray(given)
         with np.errstate(over="ignore"):
             return cls(given.astype(NUMBERS[number]), given, data.groups)

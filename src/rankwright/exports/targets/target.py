@@ -72,7 +72,7 @@ class Options:
     missing : {"by-node", "zero", "right"}
         What an engine does with a missing value, where versions differ.
     present : frozenset of str
-        Features that every document has.
+        Features that every document has; ``"all"`` for all of them.
     known : frozenset of str
         All features that the store has; empty if that is not known.
     """
