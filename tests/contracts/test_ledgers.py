@@ -71,3 +71,12 @@ def test_classes_that_the_first_piece_lacks() -> None:
     log = GuaranteeLog(np.ones(5))
     log.partial_fit(prank, X[:5], y[:5], classes=[0, 1, 2])
     assert len(prank.thresholds_) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "stream"),
+    [("budget-slam-misordered", 3283), ("budget-predtron-predicted-l2", 36)],
+)
+def test_an_update_of_documents_that_are_all_but_equal(name: str, stream: int) -> None:
+    """What is left of its length is rounding, and may be negative."""
+    assert bounds.play(name, 3, stream).faults == []

@@ -21,6 +21,8 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.online.budget import Budget
 from rankwright.scoring.kernels import BLOCK, Kernel
 
+_EPS = 4 * float(np.finfo(np.float64).eps)  # of a term: its kernel, its product and its sum round
+
 
 @dataclass
 class Support:
@@ -70,7 +72,11 @@ class Expansion:
     def products(self, members: Ints, coef: Floats) -> tuple[float, float]:
         r"""Return :math:`\langle w, g \rangle` and :math:`\|g\|^2` of an update g to come."""
         gram = self._gram[np.ix_(members, members)]
-        return float((coef * self.scores[members]).sum()), float((coef * (gram @ coef)).sum())
+        squared, sizes = float((coef * (gram @ coef)).sum()), np.abs(coef)
+        # Of documents that are all but equal nothing is left but rounding, of either sign.
+        rounding = _EPS * len(members) * float((sizes * (np.abs(gram) @ sizes)).sum())
+        product = float((coef * self.scores[members]).sum())
+        return product, 0.0 if -rounding <= squared < 0 else squared
 
     def add(self, members: Ints, coef: Floats, born: int, *more: float) -> None:
         """Let documents of the block join; ``coef`` has a row for each."""
