@@ -1,4 +1,4 @@
-"""How a Python process is started: one that runs nothing which only lies in the current folder.
+"""How processes are started: those of Python run nothing which only lies in the current folder.
 
 ``python -c`` and empty entries of ``PYTHONPATH`` would make a ``numpy.py`` beside downloaded data
 part of the program.
@@ -10,8 +10,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 
 def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -38,6 +40,57 @@ def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[
         )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A program that came to its end.
+
+    Attributes
+    ----------
+    code : int
+        Its exit code; 0 if all went well.
+    out, errors : bytes
+        What it wrote to its standard output, and to its standard error.
+    """
+
+    code: int
+    out: bytes
+    errors: bytes
+
+    @property
+    def said(self) -> str:
+        """What it wrote to its standard error, as text."""
+        return self.errors.decode(errors="replace")
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    folder: str | None = None,
+    given: bytes = b"",
+    user: str | None = None,
+) -> Ended:
+    """Run another program to its end; an OSError if there is none of this name.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments; no shell reads them.
+    folder : str, optional
+        Where it runs.
+    given : bytes
+        Its standard input.
+    user : str, optional
+        Who runs it, with nothing of this process's environment.
+    """
+    more: dict[str, Any] = {}
+    if user is not None:
+        more = {"user": user, "env": {"PATH": os.defpath, "HOME": folder or os.sep}}
+    done = subprocess.run(
+        command, cwd=folder, input=given, capture_output=True, check=False, **more
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
 
 
 def _flags() -> list[str]:

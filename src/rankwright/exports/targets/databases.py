@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.programs import first_line
 from rankwright.exports.targets.target import Engine, Options, Rows, Verdicts
+from rankwright.processes import run_program
 
 
 @dataclass(frozen=True)
@@ -210,17 +210,16 @@ def _postgres_programs() -> Path | None:
 
 def _single_user(programs: Path, folder: str, script: str) -> None:
     """Run statements without a server: one process that ends with them."""
-    user: dict[str, Any] = {"cwd": folder, "capture_output": True, "check": False}
-    if os.geteuid() == 0:  # which PostgreSQL refuses
-        shutil.chown(folder, "nobody")
-        user |= {"user": "nobody", "env": {"PATH": os.defpath, "HOME": folder}}
+    user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL refuses root
+    if user is not None:
+        shutil.chown(folder, user)
     data, postgres = f"{folder}/data", str(programs / "postgres")
     plain = ["--locale=C", "--encoding=UTF8", "--no-sync", "--username=judge"]
     single = [postgres, "--single", "-j", "-F", "-D", data, "-c", "jit=off", "postgres"]
     for command, given in (([f"{programs}/initdb", "-D", data, *plain], ""), (single, script)):
-        done = subprocess.run(command, input=given.encode(), **user)
-        said = done.stderr.decode(errors="replace")
-        if done.returncode != 0 or "ERROR:" in said or "FATAL:" in said:
+        done = run_program(command, folder=folder, given=given.encode(), user=user)
+        said = done.said
+        if done.code != 0 or "ERROR:" in said or "FATAL:" in said:
             line = next((one for one in said.splitlines() if "ERROR:" in one), said)
             raise DataError(f"PostgreSQL: {line:.300}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,15 +13,18 @@ from rankwright.exceptions import DataError
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.tables import Tables
 from rankwright.exports.targets.target import Engine, Rows, Verdicts
+from rankwright.processes import run_program
 
 
 def first_line(command: Sequence[str]) -> str | None:
     """Return the first line that a command says; None if it cannot be run."""
     try:
-        done = subprocess.run(command, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
+        done = run_program(command)
+    except OSError:
         return None
-    return (done.stdout or done.stderr).decode(errors="replace").partition("\n")[0]
+    if done.code != 0:
+        return None
+    return (done.out.decode(errors="replace") or done.said).partition("\n")[0]
 
 
 def built(files: Mapping[str, bytes], command: Sequence[str]) -> dict[str, bytes]:
@@ -90,8 +92,7 @@ def _write(folder: str, files: Mapping[str, bytes]) -> None:
 
 
 def _run(folder: str, command: Sequence[str], given: bytes) -> bytes:
-    done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=False)
-    if done.returncode != 0:
-        said = " ".join(done.stderr.decode(errors="replace").split())
-        raise DataError(f"{command[0]} failed with {done.returncode}: {said:.300}")
-    return done.stdout
+    done = run_program(command, folder=folder, given=given)
+    if done.code != 0:
+        raise DataError(f"{command[0]} failed with {done.code}: {' '.join(done.said.split()):.300}")
+    return done.out
