@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import rankwright as rw
 from rankwright.exports import Verification
+from rankwright.exports.grid import place
 from rankwright.exports.production import on_grid, tree_tolerance
 from rankwright.exports.rules import rules_of
 from tests.contracts.test_export_bits import ranker
@@ -216,3 +217,32 @@ def test_a_log_of_several_scores_is_refused(tmp_path: Path) -> None:
     path = logged(tmp_path / "log.tsv", ROWS, y)
     with pytest.raises(rw.DataError, match="a log has one score for each document"):
         rw.verify(model, log=path, names=NAMES)
+
+
+@pytest.mark.parametrize("kind", ["trees", "linear"])
+def test_scores_may_differ_by_what_is_stated_and_no_more(
+    kind: str, models: dict[str, Any], tmp_path: Path
+) -> None:
+    """A tenth less than the room agrees; twice the room does not."""
+    model = models[kind]
+    scores = np.asarray(model.predict(ROWS))
+    unit = 2.0**-24
+    if kind == "trees":
+        trees = rules_of(model).trees
+        assert trees is not None
+        bounds = [place(trees, "grid", True).bound, place(trees, "nearest", False).bound]
+        room = np.full(N_ROWS, max(bounds))
+    else:
+        terms = np.where(np.isnan(ROWS), model.fill_, ROWS).astype(np.float64)
+        n = len(NAMES) + 2
+        room = (np.abs(terms) @ np.abs(model.coef_)) * n * unit / (1 - n * unit)
+    room = room + unit * np.abs(scores)
+    for times, passes in ((0.9, True), (2.0, False)):
+        path = tmp_path / f"{times}.tsv"
+        lines = ["\t".join(["query", "doc", "score", *NAMES])]
+        for i, row in enumerate(ROWS):
+            values = ["" if x != x else str(x) for x in row]
+            score = repr(float(scores[i] + times * room[i]))
+            lines.append("\t".join([f"q{i}", f"d{i}", score, *values]))
+        path.write_text("\n".join(lines) + "\n")
+        assert rw.verify(model, log=path).passed == passes

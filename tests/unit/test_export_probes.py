@@ -203,3 +203,17 @@ def test_scores_and_labels_must_both_be_right() -> None:
     assert differences(ours, Verdicts(far, labels), 1e-8).tolist() == [1]
     several = Verdicts(np.array([[0.0, 1.0], [2.0, 3.0]]))
     assert differences(several, Verdicts(np.array([[0.0, 1.0], [2.0, 4.0]]))).tolist() == [1]
+
+
+def test_least_and_largest_of_the_data_and_rows_without_any_value_are_probed() -> None:
+    model = MODELS["one tree"]()
+    rules = rules_of(model)
+    assert rules.trees is not None
+    probes = np.concatenate(list(probe_blocks(rules, "float32", ROWS, None)))[len(ROWS) :]
+    for j in np.unique(rules.trees.forest.feature):
+        values = probes[:, j]
+        assert np.nanmin(ROWS[:, j]) in values
+        assert np.nanmax(ROWS[:, j]) in values
+    filled = rules_of(MODELS["linear with imputation"]())
+    linear = np.concatenate(list(probe_blocks(filled, "float32", None, None)))
+    assert np.isnan(linear).all(axis=1).any()

@@ -25,7 +25,8 @@ from rankwright.exports.reference import Reference
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Labels, Rules, rules_of
 from rankwright.exports.sample import SampleRows
-from rankwright.exports.targets.target import Verdicts
+from rankwright.exports.targets.registry import target_named
+from rankwright.exports.targets.target import Gap, Options, Verdicts
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
 from tests.contracts.test_export_bits import ranker as ranker_of
 from tests.reference.forest import NAN, Split
@@ -318,3 +319,22 @@ def test_the_grid_model_of_a_linear_model_is_not_exported_again(tmp_path: Path) 
     with pytest.raises(Refusal, match="adds as an engine does") as refused:
         rw.export(rw.load(tmp_path / "m.grid.rw"), "solr", tmp_path / "again.json")
     assert refused.value.code == "grid"
+
+
+def test_a_gap_has_its_upper_end_and_not_its_lower() -> None:
+    X = np.array([[1.0], [1.5], [2.0], [2.5]])
+    data = rw.Dataset(X, np.zeros(4))
+    sample = SampleRows(data.X, data.X, data.groups)
+    assert sample.in_gaps([Gap("a", 1.0, 2.0)], ("a",)) == {"a": 2}
+    assert sample.in_gaps([Gap("a", 2.5, 9.0)], ("a",)) == {}
+
+
+def test_of_rounded_leaves_the_engines_own_scores_are_told(tmp_path: Path) -> None:
+    model = rw.BoostedRanker(n_estimators=30, n_jobs=1).fit(FILLED, LABELS, QID)
+    path = tmp_path / "m.json"
+    certificate = rw.export(model, "solr", path, data=FILLED, leaves="nearest", probes=100)
+    judge = target_named("solr").interpreter(path.read_bytes(), rules_of(model), Options())
+    apart = np.abs(np.asarray(judge(FILLED).scores) - model.predict(FILLED)).max()
+    assert certificate.data["largest_change"] == apart
+    grid = rw.load(tmp_path / "m.grid.rw")
+    assert np.abs(grid.predict(FILLED) - model.predict(FILLED)).max() != apart
