@@ -52,7 +52,9 @@ class XGBoost(Target):
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the model."""
         assert rules.trees is not None
-        return Written(json.dumps(_xgboost_model(rules.trees, rules.names)).encode())
+        model = _xgboost_model(rules.trees, rules.names)
+        # XGBoost reads UTF-8, and leaves escapes as they are.
+        return Written(json.dumps(model, ensure_ascii=False).encode())
 
     def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
         """Return what scores as XGBoost's source says."""
