@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -288,15 +288,16 @@ def test_an_interrupt_is_seen_while_calls_take_long(monkeypatch: pytest.MonkeyPa
         def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
             return pool.submit(release.wait)
 
-    def watching(*args: Any, **options: Any) -> Any:
-        looks.append(args)
-        if len(looks) == 3:
-            release.set()
-        return real(*args, **options)
+    class Watched(queue.Queue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            looks.append(timeout)
+            if len(looks) == 3:
+                release.set()
+            return super().get(block, timeout)
 
-    real = concurrent.futures.wait
-    monkeypatch.setattr("rankwright.comparison.executors.wait", watching)
+    monkeypatch.setattr("rankwright.comparison.executors.SimpleQueue", Watched)
     monkeypatch.setattr("rankwright.comparison.executors._LONGEST_SLEEP", 0.01)
     with ThreadPoolExecutor(1) as pool:
         assert len(list(run_all(Slow(), [("a", (where, {}))]))) == 1
     assert len(looks) >= 3
+    assert set(looks) == {0.01}

@@ -10,10 +10,10 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from rankwright.comparison.handing import Handing
@@ -182,13 +182,22 @@ def run_all(
     """Submit calls, not more at a time than is good; yield each with its future as it ends."""
     waiting = iter(calls)
     running: dict[Future[Any], T] = {}
+    # Not concurrent.futures.wait: a Ctrl-C that comes while it takes the locks of all futures
+    # leaves some taken, and threads that want to set a result then wait for ever.
+    done: SimpleQueue[Future[Any]] = SimpleQueue()
     while True:
         for what, (function, arguments) in islice(waiting, executor.at_once - len(running)):
-            running[executor.submit(function, **arguments)] = what
+            future = executor.submit(function, **arguments)
+            running[future] = what
+            future.add_done_callback(done.put)
         if not running:
             return
+        future = _next_of(done)
+        yield running.pop(future), future
+
+
+def _next_of(done: SimpleQueue[Future[Any]]) -> Future[Any]:
+    while True:
         # Python forgets a Ctrl-C that comes just before it sleeps until it wakes up again.
-        while not (done := wait(running, _LONGEST_SLEEP, FIRST_COMPLETED).done):
-            pass
-        for future in done:
-            yield running.pop(future), future
+        with contextlib.suppress(Empty):
+            return done.get(timeout=_LONGEST_SLEEP)
