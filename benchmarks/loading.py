@@ -31,8 +31,9 @@ MEMORY_BAR = 1.3
 
 METHOD = """Every turn is a fresh process; the file is in the page cache; the timed call is the \
 whole loading, imports excluded. All MB/s are megabytes of the file with query ids over the \
-seconds of the tool. Memory: resident pages sampled every 10 ms from outside; "added" is the \
-peak of anonymous pages during the call minus those before it (imports done)."""
+seconds of the tool. Memory: resident pages sampled every 10 ms from outside, in a turn before \
+those that are timed, because it slows who gets them; "added" is the peak of anonymous pages \
+during the call minus those before it (imports done)."""
 
 
 def run(quick: bool = False) -> None:
