@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from rankwright.exports.grid import Placed
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.target import Options, Target, Written
@@ -94,8 +92,7 @@ class Made:
         if self.rules.trees is not None:
             n_splits = len(self.rules.trees.nan_left)
             return f"{self.rules.trees.n_trees:,} trees, {n_splits:,} splits"
-        assert self.rules.linear is not None
-        return f"{np.count_nonzero(self.rules.linear.weights.any(axis=0)):,} weights"
+        return f"{len(self.rules.used()):,} weights"
 
     def _of_leaves(self) -> dict[str, Any]:
         if self.placed is None:

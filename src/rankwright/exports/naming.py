@@ -49,7 +49,8 @@ def engine_names(
 
 def check_known(rules: Rules, known: frozenset[str]) -> None:
     """Refuse a model that uses features which the engine's store does not have."""
-    unknown = [name for name in rules.used_names() if known and name not in known]
+    used = [rules.names[j] for j in rules.used()]
+    unknown = [name for name in used if known and name not in known]
     if unknown:
         raise Refusal(
             "names",

@@ -274,7 +274,7 @@ def _causes(judge: _Judge, rows: _LoggedRows, differ: NDArray[np.bool_]) -> list
     # One score for all could come of many changes, and tells of none.
     if not differ.any() or (len(differ) > 1 and np.ptp(rows.scores) == 0):
         return []
-    rules, X = rules_used(judge.rules), rows.X
+    X = rows.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of columns that are missing throughout
         mean, deviation = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
@@ -282,7 +282,7 @@ def _causes(judge: _Judge, rows: _LoggedRows, differ: NDArray[np.bool_]) -> list
     linear = judge.rules.linear
     looked = Looked(
         names=judge.rules.names,
-        used=rules,
+        used=judge.rules.used(),
         mean=np.nan_to_num(mean),
         deviation=np.nan_to_num(deviation, nan=1.0),
         weights=None if linear is None else linear.weights[0],
@@ -295,14 +295,6 @@ def _causes(judge: _Judge, rows: _LoggedRows, differ: NDArray[np.bool_]) -> list
 
 def _differences(judge: _Judge, rows: _LoggedRows, at: Any) -> Differences:
     return Differences(rows.X[at], rows.scores[at], judge.room)
-
-
-def rules_used(rules: Rules) -> list[int]:
-    """Return the features that a model looks at."""
-    if rules.trees is not None:
-        return [int(j) for j in np.unique(rules.trees.forest.feature)]
-    assert rules.linear is not None
-    return [int(j) for j in np.flatnonzero(rules.linear.weights.any(axis=0))]
 
 
 @dataclass(frozen=True)

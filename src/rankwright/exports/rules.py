@@ -204,14 +204,14 @@ class Rules:
         """How many features there are."""
         return len(self.names)
 
-    def used_names(self) -> list[str]:
-        """Return the features that scores depend on, in the order of the model."""
+    def used(self) -> list[int]:
+        """Return the features that scores depend on, by their places."""
         used = np.zeros(self.n_features, dtype=bool)
         if self.trees is not None:
             used[self.trees.forest.feature] = True
         if self.linear is not None:
             used |= self.linear.weights.any(axis=0)
-        return [name for name, is_used in zip(self.names, used, strict=True) if is_used]
+        return [int(j) for j in np.flatnonzero(used)]
 
     def named(self, names: tuple[str, ...]) -> Rules:
         """Return the same with other names of the features."""

@@ -20,6 +20,7 @@ from rankwright.exports.targets.target import (
     Verdicts,
     Written,
     no_linear,
+    no_names,
 )
 from rankwright.trees.model_text import read_trees
 
@@ -42,12 +43,7 @@ class LightGBM(Target):
         if rules.trees is None:
             yield no_linear(self.name)
         wrong = [name for name in rules.names if not _NAME.fullmatch(name)]
-        if wrong:
-            yield Refusal(
-                "names",
-                f'LightGBM has no names with spaces or one of ",:[]{{}}, such as {wrong[0]!r}',
-                "give other names",
-            )
+        yield from no_names(wrong, 'LightGBM has no names with spaces or one of ",:[]{}')
 
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the text."""

@@ -11,8 +11,6 @@ import json
 from collections.abc import Iterator
 from typing import ClassVar, TypeAlias
 
-import numpy as np
-
 from rankwright.exports.interpreters.ranklib import ranklib
 from rankwright.exports.interpreters.reading import reading
 from rankwright.exports.interpreters.xgboost_json import xgboost_json
@@ -165,7 +163,7 @@ class LtrPlugin(Target):
 def _n_in_set(rules: Rules) -> int:
     if rules.trees is None:
         return rules.n_features
-    return len(np.unique(rules.trees.forest.feature))
+    return len(rules.used())
 
 
 def xgboost_trees(trees: Trees, names: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
@@ -216,6 +216,13 @@ def no_linear(what: str) -> Refusal:
         f"{what} holds trees alone, and this is a linear model",
         "export it to vespa, onnx, sql, c or java",
     )
+
+
+def no_names(names: Iterable[str], what: str) -> Iterator[Refusal]:
+    """Yield the refusal of names that an engine cannot hold, if there are any."""
+    for name in names:
+        yield Refusal("names", f"{what}, such as {name!r:.100}", "give other names (--names)")
+        return
 
 
 def no_mixture(what: str) -> Refusal:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwright.data.validation import Floats
 from rankwright.exports.interpreters.xgboost_model import xgboost_model
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Rules, Trees
@@ -21,6 +22,7 @@ from rankwright.exports.targets.target import (
     Verdicts,
     Written,
     no_linear,
+    no_names,
 )
 from rankwright.threads import n_threads
 
@@ -42,12 +44,7 @@ class XGBoost(Target):
         if rules.trees is None:
             yield no_linear(self.name)
         wrong = [name for name in rules.names if set(name) & set("[]<")]
-        if wrong:
-            yield Refusal(
-                "names",
-                f"XGBoost has no names with [, ] or <, such as {wrong[0]!r}",
-                "give other names",
-            )
+        yield from no_names(wrong, "XGBoost has no names with [, ] or <")
 
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the model."""
@@ -82,7 +79,8 @@ class XGBoost(Target):
 
 
 def _xgboost_model(trees: Trees, names: tuple[str, ...]) -> dict[str, Any]:
-    parts = [_xgboost_tree(trees, k, len(names)) for k in range(trees.n_trees)]
+    border = trees.borders()
+    parts = [_xgboost_tree(trees, k, border, len(names)) for k in range(trees.n_trees)]
     booster = {
         "gbtree_model_param": {"num_trees": str(len(parts)), "num_parallel_tree": "1"},
         "iteration_indptr": list(range(len(parts) + 1)),
@@ -106,11 +104,10 @@ def _xgboost_model(trees: Trees, names: tuple[str, ...]) -> dict[str, Any]:
     return {"learner": learner, "version": [2, 0, 0]}
 
 
-def _xgboost_tree(trees: Trees, k: int, n_features: int) -> dict[str, Any]:
+def _xgboost_tree(trees: Trees, k: int, border: Floats, n_features: int) -> dict[str, Any]:
     """Return a tree. A right child is next to the left one: XGBoost looks for it there."""
     forest = trees.forest
     first_node, first_leaf = int(forest.node_begin[k]), int(forest.leaf_begin[k])
-    border = trees.borders()
     waiting = [0 if trees.nodes(k) else ~0]  # splits, or ~leaf, in the order of their numbers
     rows, parents = [], [_NO_PARENT]
     for number, node in enumerate(waiting):  # which grows
