@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -301,3 +301,27 @@ def test_an_interrupt_is_seen_while_calls_take_long(monkeypatch: pytest.MonkeyPa
         assert len(list(run_all(Slow(), [("a", (where, {}))]))) == 1
     assert len(looks) >= 3
     assert set(looks) == {0.01}
+
+
+def test_no_more_calls_are_under_way_than_is_good() -> None:
+    """Each that ends makes room for one."""
+    under_way: list[Future[int]] = []
+
+    class Few(JobExecutor):
+        at_once = 3
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            future: Future[int] = Future()
+            under_way.append(future)
+            assert len(under_way) <= self.at_once
+            if len(under_way) == self.at_once or kwargs["last"]:
+                under_way[0].set_result(kwargs["i"])
+            return future
+
+    done = []
+    for what, future in run_all(Few(), [(i, (where, {"i": i, "last": i == 9})) for i in range(10)]):
+        done.append(what)
+        under_way.remove(future)
+        if what >= 7 and under_way:  # no more will be submitted
+            under_way[0].set_result(0)
+    assert sorted(done) == list(range(10))
