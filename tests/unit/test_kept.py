@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from rankwright.exceptions import DataError, DataWarning
 
 
 @pytest.fixture
-def frame():
+def frame() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "qid": ["b", "a", "b", "a"],
@@ -27,7 +28,7 @@ def frame():
     )
 
 
-def test_kept_columns_are_gathered_with_the_rows(frame):
+def test_kept_columns_are_gathered_with_the_rows(frame: pd.DataFrame) -> None:
     ds = from_frame(frame, keep=["country", "row"], ignore=["row"])
     assert ds.qid.tolist() == ["b", "b", "a", "a"]
     assert ds.kept["row"].tolist() == ["10", "12", "11", "13"]
@@ -35,7 +36,7 @@ def test_kept_columns_are_gathered_with_the_rows(frame):
     assert ds.feature_names == ["price"]
 
 
-def test_what_else_a_kept_column_is_does_not_change(frame):
+def test_what_else_a_kept_column_is_does_not_change(frame: pd.DataFrame) -> None:
     assert from_frame(frame, keep=["country", "price"]).feature_names == ["price", "row"]
     coded = from_frame(frame, keep=["country"], categorical=["country"], allow_nan=True)
     assert "country" in coded.features.categories
@@ -44,7 +45,9 @@ def test_what_else_a_kept_column_is_does_not_change(frame):
         from_frame(frame)  # a text that nobody asked for
 
 
-def test_kept_columns_go_through_selections_alignment_and_processes(frame, tmp_path):
+def test_kept_columns_go_through_selections_alignment_and_processes(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
     ds = from_frame(frame, keep=["row"], ignore=["country"])
     assert ds.select([1]).kept["row"].tolist() == ["11", "13"]
     wanted = rw.Dataset([[1.0, 2.0]], [0], feature_names=["row", "price"]).features
@@ -59,7 +62,7 @@ def test_kept_columns_go_through_selections_alignment_and_processes(frame, tmp_p
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
-def test_every_table_has_them(frame, tmp_path, ending):
+def test_every_table_has_them(frame: pd.DataFrame, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"table.{ending}"
     if ending == "csv":
         frame.to_csv(path, index=False)
@@ -77,7 +80,7 @@ def test_every_table_has_them(frame, tmp_path, ending):
     assert ds.kept["price"].tolist() == ["1", "3", "2", "4"]
 
 
-def test_a_large_csv_file_keeps_them_too(tmp_path):
+def test_a_large_csv_file_keeps_them_too(tmp_path: Path) -> None:
     n = 400_000
     rows = "".join(f"q{i // 10},{i % 3},{i}.5,c{i // 10 % 7}\n" for i in range(n))
     path = tmp_path / "large.csv"
@@ -87,15 +90,15 @@ def test_a_large_csv_file_keeps_them_too(tmp_path):
     assert (ds.kept["country"][::10] == np.array([f"c{q % 7}" for q in range(n // 10)])).all()
 
 
-def test_arrays_and_lists_are_taken():
+def test_arrays_and_lists_are_taken() -> None:
     ds = rw.Dataset(
         [[1.0], [2.0]], [0, 1], kept={"topics": np.array([["a", "b"], None], dtype=object)}
     )
     assert ds.kept["topics"].tolist() == ["a b", ""]
 
 
-def test_what_does_not_fit_is_refused(frame):
+def test_what_does_not_fit_is_refused(frame: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match=r"kept\['x'\] must have one value per row, 2 in all"):
         rw.Dataset([[1.0], [2.0]], [0, 1], kept={"x": [1, 2, 3]})
-    with pytest.raises(DataError, match="there must be a column 'contry'.*country"):
+    with pytest.raises(DataError, match=r"there must be a column 'contry'.*country"):
         from_frame(frame, keep=["contry"])
