@@ -28,7 +28,7 @@ from rankwright import __version__, losses
 from rankwright.data.files import PathLike
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
-from rankwright.metrics import METRICS, parse
+from rankwright.metrics import METRICS, FunctionMetric, parse
 from rankwright.model_file import (
     ATTRIBUTE,
     FORMAT,
@@ -184,6 +184,8 @@ def _encode(value: Any, name: str) -> Any:
         return {"dict": {key: _encode(item, f"{name}.{key}") for key, item in value.items()}}
     if type(value) in METRICS.values():
         return {"metric": str(value)}
+    if isinstance(value, FunctionMetric) or (name == "eval_metric" and callable(value)):
+        return {"own_metric": str(parse(value))}  # what it watched is not needed to predict
     if type(value) in _LOSSES.values():
         return {"loss": type(value).__name__, "params": _fields(value, name)}
     if type(value) is Kernel:
@@ -216,11 +218,18 @@ def _made_objects(value: dict[str, Any]) -> Any:
     match list(value.items()):
         case [("metric", str(text))]:
             return make(parse, {"text": text})
+        case [("own_metric", str(name))]:
+            return make(FunctionMetric, {"function": _not_saved, "name": name})
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
             return of_fields(_LOSSES[name], params, _made_objects)
         case [("kernel", dict(params))]:
             return of_fields(Kernel, params, _made_objects)
     raise no_kind(value)
+
+
+def _not_saved(labels: Any, scores: Any) -> float:
+    """Stand for the function of a metric of one's own."""
+    raise ValueError("a model file holds no code: set_params(eval_metric=...) before a fit")
 
 
 def _holds_texts(array: NDArray[Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.folds import Fold, queries_of
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
-from rankwright.metrics.metric import mean_of_queries, per_query_of_all
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric, mean_of_queries
+from rankwright.metrics.on_data import per_query_on
+from rankwright.metrics.parsing import MetricLike, named_metrics
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class Comparison:
         Versions, seeds and hashes: what it takes to do it again.
     noise : list of NoiseStudy
         How the models behave as the training data gets worse, if that was studied.
+    measures : dict of str to Metric
+        The metrics themselves, by their names.
     """
 
     metrics: list[str]
@@ -106,6 +109,7 @@ class Comparison:
     outcomes: dict[tuple[str, str], Outcome]
     card: dict[str, Any]
     noise: list[NoiseStudy] = field(default_factory=list)
+    measures: dict[str, Metric] = field(default_factory=dict)
     _models: dict[tuple[str, str], Any] = field(default_factory=dict)
     _entries: dict[str, Entry] = field(default_factory=dict)
 
@@ -114,7 +118,7 @@ class Comparison:
         cls,
         entries: list[Entry],
         folds: list[Fold],
-        metrics: list[str],
+        metrics: Sequence[MetricLike],
         outcomes: dict[tuple[str, str], Outcome],
         failures: list[Failure],
         *,
@@ -125,20 +129,31 @@ class Comparison:
         failed = {failure.model for failure in failures}
         complete = [entry for entry in entries if entry.name not in failed]
         seed = settings["random_state"]
-        standings = [_standing(entry, folds, metrics, outcomes, seed) for entry in complete]
-        main = parse(metrics[0])
+        measures = named_metrics(metrics)
+        standings = [_standing(entry, folds, measures, outcomes, seed) for entry in complete]
+        first, main = next(iter(measures.items()))
         sign = -1 if main.higher_is_better else 1
-        standings.sort(key=lambda s: sign * s.means[metrics[0]])
+        standings.sort(key=lambda s: sign * s.means[first])
         pairs = []
         if len(standings) > 1:
             pairs = compare_pairs(
-                {s.name: s.per_query[metrics[0]] for s in standings},
+                {s.name: s.per_query[first] for s in standings},
                 random_state=seed,
                 higher_is_better=main.higher_is_better,
             )
-        card = run_card(folds, metrics, settings, seconds)
+        card = run_card(folds, list(measures), settings, seconds)
         given = {entry.name: entry for entry in entries}
-        return cls(list(metrics), standings, pairs, failures, folds, outcomes, card, _entries=given)
+        return cls(
+            list(measures),
+            standings,
+            pairs,
+            failures,
+            folds,
+            outcomes,
+            card,
+            measures=measures,
+            _entries=given,
+        )
 
     @property
     def best(self) -> str:
@@ -215,7 +230,7 @@ class Comparison:
         """
         entry = self._entries[self.best if name is None else name]
         facts = [self.outcomes[entry.name, fold.name].facts for fold in self.folds]
-        return chosen_model(entry, [f["trials"] for f in facts], self.metrics[0])
+        return chosen_model(entry, [f["trials"] for f in facts], self.measures[self.metrics[0]])
 
     def refit(self, name: str | None = None, dataset: Dataset | None = None) -> Any:
         """Return a model with the parameters that the comparison found, fitted to all queries.
@@ -324,14 +339,14 @@ class Comparison:
 def _standing(
     entry: Entry,
     folds: list[Fold],
-    metrics: list[str],
+    measures: dict[str, Metric],
     outcomes: dict[tuple[str, str], Outcome],
     seed: int,
 ) -> Standing:
-    parsed = [parse(metric) for metric in metrics]
+    metrics = list(measures)
     done = [outcomes[entry.name, fold.name] for fold in folds]
     parts = [
-        per_query_of_all(parsed, fold.test.y, outcome.scores, fold.test.groups)
+        per_query_on(list(measures.values()), fold.test, outcome.scores)
         for fold, outcome in zip(folds, done, strict=True)
     ]
     per_query = {m: np.concatenate([part[i] for part in parts]) for i, m in enumerate(metrics)}

@@ -14,7 +14,8 @@ from rankwright.data.groups import Groups
 from rankwright.data.streams import uniforms
 from rankwright.data.validation import Floats, Matrix
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.on_data import mean_on
+from rankwright.metrics.parsing import MetricLike, parse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +65,7 @@ class PermutationImportance:
 def permutation_importance(
     model: Any,
     dataset: Dataset,
-    metric: str | Metric = "ndcg@10",
+    metric: MetricLike = "ndcg@10",
     *,
     n_repeats: int = 5,
     random_state: int = 0,
@@ -82,7 +83,7 @@ def permutation_importance(
     dataset : Dataset
         Documents with labels, best those that the model was not fitted on. The features of the
         model are found by their names.
-    metric : str or Metric, default "ndcg@10"
+    metric : str, Metric or function, default "ndcg@10"
         What to measure.
     n_repeats : int, default 5
         Shuffles of each feature.
@@ -105,7 +106,7 @@ def permutation_importance(
         raise ValueError(f"n_repeats must be a positive integer, but is {n_repeats!r}.")
     measure, asked = parse(metric), as_model(model, dataset.n_features)
     dataset = asked.align(dataset)
-    value = measure.mean(dataset.y, model.predict(dataset.X), dataset.groups)
+    value = mean_on(measure, dataset, model.predict(dataset.X))
     sign = 1.0 if measure.higher_is_better else -1.0
     drops = np.zeros((dataset.n_features, n_repeats))
     changing = _Columns(dataset.X)
@@ -115,7 +116,7 @@ def permutation_importance(
             shuffled = column[_shuffled(dataset.groups, random_state, j, repeat)]
             if not np.array_equal(shuffled, column, equal_nan=True):
                 scores = model.predict(changing.replaced(j, shuffled))
-                found = measure.mean(dataset.y, scores, dataset.groups)
+                found = mean_on(measure, dataset, scores)
                 drops[j, repeat] = sign * (value - found)
         changing.replaced(j, column)
     names = dataset.feature_names or asked.feature_names()

@@ -17,8 +17,9 @@ from rankwright.data.validation import Floats
 from rankwright.data.writing import write_text
 from rankwright.evaluation.bootstrap import bootstrap_interval
 from rankwright.evaluation.retrieval import per_query_of_run
-from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric, mean_of_queries
+from rankwright.metrics.on_data import per_query_on
+from rankwright.metrics.parsing import MetricLike, named_metrics
 
 DEFAULT_METRICS = ("ndcg@10", "ndcg@5", "ap", "rr")
 
@@ -104,7 +105,7 @@ class Evaluation(Mapping[str, float]):
 def evaluate(
     model_or_scores: Any,
     dataset: Dataset,
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    metrics: MetricLike | Sequence[MetricLike] = DEFAULT_METRICS,
     *,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -119,8 +120,9 @@ def evaluate(
         label count 0, and documents that it lacks are not ranked, as in trec_eval.
     dataset : Dataset
         Features, labels and queries.
-    metrics : str or Metric, or sequence of them
-        What to measure.
+    metrics : str, Metric or function, or sequence of them
+        What to measure. A function gets the labels and scores of one query; see
+        :class:`rankwright.metrics.FunctionMetric`.
     random_state : int, default 0
         Seed of the bootstrap.
     n_jobs : int, optional
@@ -139,22 +141,22 @@ def evaluate(
     ndcg@10  0.4613  [0.4195, 0.5020]  50 queries
     map      0.7190  [0.6866, 0.7489]  50 queries
     """
-    names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    parsed = [parse(metric) for metric in names]
+    asked = named_metrics(metrics)
+    measured = list(asked.values())
     if isinstance(model_or_scores, Run):
-        values = per_query_of_run(parsed, model_or_scores, dataset)
+        values = per_query_of_run(measured, model_or_scores, dataset)
     else:
         scores = model_or_scores
         if hasattr(scores, "predict"):
             from rankwright.estimator import as_model
 
             scores = as_model(scores, dataset.n_features).predict_dataset(dataset)
-        values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
+        values = per_query_on(measured, dataset, scores, n_jobs=n_jobs)
     results = {}
-    for given, metric, per_query in zip(names, parsed, values, strict=True):
-        mean = mean_of_queries(per_query, str(given))
+    for (name, metric), per_query in zip(asked.items(), values, strict=True):
+        mean = mean_of_queries(per_query, name)
         low, high = bootstrap_interval(per_query, random_state=random_state)
-        results[str(given)] = Result(metric, mean, low, high, per_query)
+        results[name] = Result(metric, mean, low, high, per_query)
     return Evaluation(results, dataset.groups.names)
 
 

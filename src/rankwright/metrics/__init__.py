@@ -5,10 +5,13 @@ from rankwright.metrics.dcg import DCG, NDCG
 from rankwright.metrics.differences import Difference, QueryDifference, explain_difference
 from rankwright.metrics.domination import DominatedError, DominationError
 from rankwright.metrics.err import ERR
+from rankwright.metrics.function import FunctionMetric
 from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
+from rankwright.metrics.names import METRICS
+from rankwright.metrics.on_data import mean_on, per_query_on
 from rankwright.metrics.ordinal import RankAccuracy, RankLoss
 from rankwright.metrics.pairs import KendallTau, PairwiseError
-from rankwright.metrics.parsing import METRICS, parse
+from rankwright.metrics.parsing import named_metrics, parse
 from rankwright.metrics.presets import PRESETS
 from rankwright.metrics.ranking import RankedLabels
 
@@ -26,6 +29,7 @@ __all__ = [
     "Difference",
     "DominatedError",
     "DominationError",
+    "FunctionMetric",
     "HitRate",
     "KendallTau",
     "Metric",
@@ -39,6 +43,9 @@ __all__ = [
     "Recall",
     "explain_difference",
     "mean_of_queries",
+    "mean_on",
+    "named_metrics",
     "parse",
     "per_query_of_all",
+    "per_query_on",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_scores, check_y
-from rankwright.metrics.metric import Metric
+from rankwright.metrics.metric import Columns, Metric
 from rankwright.metrics.ranking import RankedLabels
 
 
@@ -27,6 +27,7 @@ class _LabelMetric(Metric):
         scores: ArrayLike,
         groups: Groups | None = None,
         *,
+        columns: Columns | None = None,
         n_jobs: int | None = None,
     ) -> Floats:
         """Return the metric of each query; ``scores`` are predicted labels."""
