@@ -6,19 +6,18 @@ import inspect
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats, check_scores, check_y
-from rankwright.metrics.metric import Columns, Empty, Metric, OwnFunction, check_convention
+from rankwright.data.validation import Floats
+from rankwright.metrics.metric import Columns, Empty, OwnFunction, RowMetric, check_convention
 from rankwright.metrics.names import is_metric
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class FunctionMetric(Metric):
+class FunctionMetric(RowMetric):
     r"""A metric that a function computes, query by query: :math:`f(y, s)`.
 
     The function gets the labels and the scores of the documents of one query, two arrays of
@@ -50,8 +49,6 @@ class FunctionMetric(Metric):
     function: OwnFunction
     empty: Empty = "skip"
 
-    uses_ranking: ClassVar[bool] = False
-
     def __init__(
         self,
         function: OwnFunction,
@@ -74,27 +71,14 @@ class FunctionMetric(Metric):
             function=function, name=name, higher_is_better=higher_is_better, empty=empty
         )
 
-    def per_query(
-        self,
-        y: ArrayLike,
-        scores: ArrayLike,
-        groups: Groups | None = None,
-        *,
-        columns: Columns | None = None,
-        n_jobs: int | None = None,
-    ) -> Floats:
-        """Return the metric of each query; NaN where it is skipped."""
-        labels = _locked(check_y(y))
-        values = _locked(check_scores(scores, len(labels)))
-        groups = Groups.one_query(len(labels)) if groups is None else groups
-        groups.require_rows(len(labels))
+    def of_rows(self, y: Floats, scores: Floats, groups: Groups, columns: Columns) -> Floats:
+        """Return the metric of each query."""
+        labels, values = _locked(y), _locked(scores)
         found = np.array(
             [self._value(labels[rows], values[rows], q, groups) for q, rows in enumerate(groups)],
             dtype=np.float64,
         )
-        if isinstance(self.empty, str):
-            return found
-        return np.where(np.isnan(found), float(self.empty), found)
+        return np.where(np.isnan(found), self.undefined, found)
 
     def _value(self, labels: Floats, scores: Floats, q: int, groups: Groups) -> float:
         if len(labels) == 0:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.exceptions import DataWarning
 from rankwright.metrics.ranking import RankedLabels
 
@@ -131,10 +131,14 @@ class Metric:
 
     def _rule(self, ranking: RankedLabels, ties: Ties = "average") -> _kernels.Rule:
         """Return the conventions that every kernel takes."""
-        chosen = fields_of(self)
-        empty: Empty = chosen.get("empty", "skip")
-        value = math.nan if isinstance(empty, str) else float(empty)
-        return _kernels.Rule(chosen.get("ties", ties), value, ranking.n_threads)
+        chosen = fields_of(self).get("ties", ties)
+        return _kernels.Rule(chosen, self.undefined, ranking.n_threads)
+
+    @property
+    def undefined(self) -> float:
+        """The value of a query on which it is undefined; NaN if that is skipped."""
+        empty: Empty = fields_of(self).get("empty", "skip")
+        return math.nan if isinstance(empty, str) else float(empty)
 
     def __str__(self) -> str:
         # Only what differs from the defaults, and each in a form that parse reads:
@@ -148,6 +152,37 @@ class Metric:
             elif value != field.default:
                 options.append(f"{field.name}={value}")
         return text + (f"({','.join(options)})" if options else "")
+
+
+@dataclass(frozen=True)
+class RowMetric(Metric):
+    """A metric that looks at rows, of which a ranking of labels does not know enough."""
+
+    uses_ranking: ClassVar[bool] = False
+
+    def per_query(
+        self,
+        y: ArrayLike,
+        scores: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        columns: Columns | None = None,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Return the metric of each query; NaN where it is skipped."""
+        labels = check_y(y)
+        values = check_scores(scores, len(labels))
+        groups = Groups.one_query(len(labels)) if groups is None else groups
+        groups.require_rows(len(labels))
+        return self.of_rows(labels, values, groups, columns or {})
+
+    def of_rows(self, y: Floats, scores: Floats, groups: Groups, columns: Columns) -> Floats:
+        """Return the metric of each query, of labels and scores that have been checked."""
+        raise NotImplementedError
+
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
+        """Refuse: a ranking of labels does not know all that it takes."""
+        raise NotImplementedError(f"{self.name} needs rows: call per_query.")
 
 
 def fields_of(metric: Metric) -> dict[str, Any]:

@@ -6,10 +6,14 @@ import dataclasses
 import re
 from typing import Any
 
-from rankwright.metrics.binary import AP, RBP, RR, HitRate, Precision, Recall
+from rankwright.metrics.binary import AP, F1, RBP, RR, HitRate, Precision, Recall, RPrecision
 from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.diversity import ERRIA, AlphaNDCG
 from rankwright.metrics.domination import DominatedError, DominationError
+from rankwright.metrics.duplicates import UniqueNDCG
 from rankwright.metrics.err import ERR
+from rankwright.metrics.exposure import ExposureDisparity
+from rankwright.metrics.judged import Bpref, Judged
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.ordinal import RankAccuracy, RankLoss
 from rankwright.metrics.pairs import KendallTau, PairwiseError
@@ -26,17 +30,31 @@ METRICS: dict[str, type[Metric]] = {
         ERR,
         Precision,
         Recall,
+        F1,
+        RPrecision,
         HitRate,
         RBP,
+        Bpref,
+        Judged,
         PairwiseError,
         KendallTau,
         DominationError,
         DominatedError,
+        AlphaNDCG,
+        ERRIA,
+        UniqueNDCG,
+        ExposureDisparity,
         RankLoss,
         RankAccuracy,
     )
 }
-ALIASES = {"map": "ap", "mrr": "rr", "p": "precision", "success": "hit_rate"}
+ALIASES = {
+    "map": "ap",
+    "mrr": "rr",
+    "p": "precision",
+    "success": "hit_rate",
+    "rprec": "r_precision",
+}
 
 # A negative k passes here so that the metric itself says what k must be; the minus behind k is
 # XGBoost's own spelling, "ndcg@5-".
