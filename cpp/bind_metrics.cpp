@@ -86,7 +86,7 @@ void bind_metrics(nb::module_& m) {
     m.def(
         "greedy_gains",
         [](In<std::int64_t> documents, In<std::int64_t> subtopics, In<std::int64_t> indptr,
-           In<double> discount, double alpha) {
+           In<double> discount, double alpha, bool by_row) {
             require(documents.size() > 0, "documents must be offsets");
             require_offsets(documents, subtopics.size());
             require_offsets(indptr, documents.size() - 1);
@@ -95,10 +95,11 @@ void bind_metrics(nb::module_& m) {
                     "subtopics must not be negative");
             require(alpha >= 0 && alpha <= 1, "alpha must lie between 0 and 1");
             return make_array<double>(indptr.size() - 1, [&](double* out) {
-                greedy_gains(view(documents), all, view(indptr), view(discount), alpha, out);
+                greedy_gains(view(documents), all, view(indptr), view(discount), alpha, by_row,
+                             out);
             });
         },
-        "documents"_a, "subtopics"_a, "indptr"_a, "discount"_a, "alpha"_a,
+        "documents"_a, "subtopics"_a, "indptr"_a, "discount"_a, "alpha"_a, "by_row"_a,
         "Gain of each query's documents in the order that takes the best next one.");
     nb::class_<Rule>(m, "Rule", "Tie rule, value of undefined queries, threads.")
         .def(

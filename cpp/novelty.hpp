@@ -71,14 +71,15 @@ class NoveltyGain {
 
 // out[q] = gain of the documents of query q, each next one being that which adds most. The best
 // order of all is out of reach (the problem is NP-hard); this one is what trec's ndeval takes. Of
-// documents that add the same, the first by their subtopics comes first: rows do not matter.
+// documents that add the same, the first row comes first or, if not `by_row`, the first by its
+// subtopics, so that rows do not matter.
 //
 // Document d covers subtopics[documents[d] .. documents[d+1]), in rising order; query q has
 // documents indptr[q] .. indptr[q+1].
 inline void greedy_gains(std::span<const std::int64_t> documents,
                          std::span<const std::int64_t> subtopics,
                          std::span<const std::int64_t> indptr, std::span<const double> discount,
-                         double alpha, double* out) {
+                         double alpha, bool by_row, double* out) {
     const std::int64_t most =
         std::accumulate(subtopics.begin(), subtopics.end(), std::int64_t{-1},
                         [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
@@ -95,9 +96,11 @@ inline void greedy_gains(std::span<const std::int64_t> documents,
     for (std::size_t q = 0; q + 1 < indptr.size(); ++q) {
         order.resize(indptr[q + 1] - indptr[q]);
         std::iota(order.begin(), order.end(), indptr[q]);
-        std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
-            return std::ranges::lexicographical_compare(covered(a), covered(b));
-        });
+        if (!by_row) {
+            std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
+                return std::ranges::lexicographical_compare(covered(a), covered(b));
+            });
+        }
         waiting.clear();
         for (const std::int64_t d : order) {
             if (waiting.empty() || !std::ranges::equal(waiting.back().subtopics, covered(d))) {

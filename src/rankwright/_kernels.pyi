@@ -605,6 +605,7 @@ def greedy_gains(
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     alpha: float,
+    by_row: bool,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """
     Gain of each query's documents in the order that takes the best next one.

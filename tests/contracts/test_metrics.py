@@ -36,7 +36,11 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "group": ("group",),
     "duplicates": ("doc_id", "sku"),
 }
-_DENOMINATORS = {"ap": ("relevant", "cutoff"), "precision": ("cutoff", "documents")}
+_DENOMINATORS = {
+    "ap": ("relevant", "cutoff"),
+    "precision": ("cutoff", "documents"),
+    "err_ia": ("subtopics", "full"),
+}
 _LABELS_ONLY = ("rank_loss", "rank_accuracy")
 _ANY_ORDER = ("judged", "exposure_disparity")  # labels do not say which ranking is better
 RANKING_METRICS = sorted(set(METRICS) - set(_LABELS_ONLY))

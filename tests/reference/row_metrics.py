@@ -52,14 +52,14 @@ def _novelty_of(lists: Sequence[set[str]], depth: int, alpha: float) -> float:
     return total
 
 
-def _greedy(lists: Sequence[set[str]], alpha: float) -> list[set[str]]:
-    """Take the list that adds most, again and again; of equals, the first by its topics."""
+def _greedy(lists: Sequence[set[str]], alpha: float, ties: Ties) -> list[set[str]]:
+    """Take the list that adds most, again and again; of equals, the first (by its topics)."""
     waiting, chosen = [sorted(topics) for topics in lists if topics], list[list[str]]()
     while waiting:
         seen = [topic for topics in chosen for topic in topics]
         gains = [math.fsum((1 - alpha) ** seen.count(t) for t in topics) for topics in waiting]
         best = [topics for topics, g in zip(waiting, gains, strict=True) if g > max(gains) - 1e-12]
-        chosen.append(min(best))
+        chosen.append(best[0] if ties == "order" else min(best))
         waiting.remove(chosen[-1])
     return [set(topics) for topics in chosen]
 
@@ -97,7 +97,7 @@ def alpha_ndcg(
     if not any(covered):
         return _empty_value(empty)
     depth = _depth(len(covered), k)
-    best = _novelty_of(_greedy(covered, alpha), depth, alpha)
+    best = _novelty_of(_greedy(covered, alpha, ties), depth, alpha)
 
     def of(order: list[int]) -> float:
         return _novelty_of([covered[row] for row in order], depth, alpha) / best
@@ -115,6 +115,7 @@ def err_ia(
     threshold: float = 1.0,
     ties: Ties = "order",
     empty: Empty = "skip",
+    denominator: Literal["subtopics", "full"] = "subtopics",
 ) -> float:
     """Mean over the subtopics of the ERR of the documents about one, each enough by `alpha`.
 
@@ -122,6 +123,8 @@ def err_ia(
     ----------
     y, s, subtopics, k, alpha, threshold, ties, empty
         As in `alpha_ndcg`.
+    denominator : {"subtopics", "full"}
+        Divide the mean by nothing else, or by the ERR of `k` documents that are all about it.
 
     Returns
     -------
@@ -129,6 +132,10 @@ def err_ia(
         The value.
     """
     covered = _covered(y, subtopics, threshold)
+    whole = 1.0
+    if denominator == "full":
+        ranks = range(len(covered) if k is None else k)
+        whole = math.fsum((1 - alpha) ** r / (r + 1) for r in ranks)
     topics = set[str]().union(*covered)
     if not topics:
         return _empty_value(empty)
@@ -140,9 +147,9 @@ def err_ia(
             still_looking = 1.0
             for r, row in enumerate(order[:depth], 1):
                 if topic in covered[row]:
-                    total += still_looking * alpha / r
+                    total += still_looking / r
                     still_looking *= 1 - alpha
-        return total / len(topics)
+        return total / len(topics) / whole if denominator == "full" else total * alpha / len(topics)
 
     return _rows_over_orders(s, of, ties)
 

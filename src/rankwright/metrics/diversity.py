@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from rankwright.metrics.dcg import discounts
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
 from rankwright.metrics.on_data import column
 from rankwright.metrics.order import ranked_rows, sums_at
+
+# Ranks of a full list that are added up: k may be 2^31 - 1, and 1/r is then next to nothing.
+_FAR = 100_000
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ class AlphaNDCG(_Novelty):
     where :math:`T_{(r)}` are the subtopics of the document at rank :math:`r`, if it is relevant,
     and :math:`c_t(r)` is the number of relevant documents up to rank :math:`r` that cover
     :math:`t`. :math:`Z` is the sum for the order that always takes the document that adds most: the
-    best order of all is NP-hard to find.
+    best order of all is NP-hard to find. Of documents that add the same it takes the first row with
+    ``ties="order"``, else the first by the names of its subtopics.
 
     Parameters
     ----------
@@ -127,7 +131,8 @@ class AlphaNDCG(_Novelty):
         offsets = np.append(first, len(covers.by_row.row))
         indptr = np.append(0, np.cumsum(np.bincount(query, minlength=groups.n_queries)))
         subtopics = covers.by_row.subtopic
-        best = _kernels.greedy_gains(offsets, subtopics, indptr, weights, self.alpha)
+        by_row = self.ties == "order"
+        best = _kernels.greedy_gains(offsets, subtopics, indptr, weights, self.alpha, by_row)
         return np.divide(gained, best, out=np.zeros_like(gained), where=best > 0)
 
 
@@ -143,6 +148,9 @@ class ERRIA(_Novelty):
     :math:`\alpha`, and goes on otherwise. :math:`T` are the subtopics that the relevant documents
     of the query cover, all equally likely; the other symbols are those of :class:`AlphaNDCG`.
 
+    With ``denominator="full"`` the sum is divided by that of a list of :math:`k` documents which
+    all cover everything, as by NIST's ndeval: 1 can be reached.
+
     Parameters
     ----------
     k : int, optional
@@ -157,6 +165,8 @@ class ERRIA(_Novelty):
         Order of equal scores; see :class:`Metric`.
     empty : "skip" or float, default "skip"
         Value of a query without a relevant document that has a subtopic.
+    denominator : {"subtopics", "full"}, default "subtopics"
+        Divide by the number of subtopics, or by what a full list of the same length has.
 
     References
     ----------
@@ -170,7 +180,10 @@ class ERRIA(_Novelty):
     array([0.4375])
     """
 
+    denominator: Literal["subtopics", "full"] = "subtopics"
+
     name: ClassVar[str] = "err_ia"
+    denominators: ClassVar[tuple[str, ...]] = ("subtopics", "full")
 
     def _weights(self, n_ranks: int) -> Floats:
         return 1 / np.arange(1, n_ranks + 1, dtype=np.float64)
@@ -179,8 +192,15 @@ class ERRIA(_Novelty):
         self, gained: Floats, covers: _Covers, weights: Floats, groups: Groups
     ) -> Floats:
         own = np.bincount(covers.query_of_subtopic, minlength=groups.n_queries)
-        scale = np.where(own > 0, own, 1)
-        return self.alpha * gained / scale
+        mean = gained / np.maximum(own, 1)
+        return mean * self.alpha if self.denominator == "subtopics" else mean / self._full(groups)
+
+    def _full(self, groups: Groups) -> Floats:
+        """Return what lists of k documents gain that are all about a subtopic."""
+        length = groups.sizes if self.k is None else np.full(groups.n_queries, self.k)
+        ranks = np.arange(min(int(length.max(initial=1)), _FAR), dtype=np.float64)
+        up_to: Floats = np.cumsum((1 - self.alpha) ** ranks / (ranks + 1))
+        return up_to[np.clip(length, 1, len(up_to)) - 1]
 
 
 # ---- which document covers what ----
