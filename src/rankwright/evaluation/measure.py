@@ -16,7 +16,7 @@ from rankwright.data.trec import Run
 from rankwright.data.validation import Floats
 from rankwright.data.writing import write_text
 from rankwright.evaluation.bootstrap import bootstrap_interval
-from rankwright.evaluation.retrieval import per_query_of_run
+from rankwright.evaluation.retrieval import Unjudged, per_query_of_run
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, named_metrics
@@ -107,6 +107,7 @@ def evaluate(
     dataset: Dataset,
     metrics: MetricLike | Sequence[MetricLike] = DEFAULT_METRICS,
     *,
+    unjudged: Unjudged = "irrelevant",
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Evaluation:
@@ -116,13 +117,16 @@ def evaluate(
     ----------
     model_or_scores : object with ``predict(X)``, array-like of shape (n_docs,), or Run
         A ranker, whose features are found by their names; scores in the order of the data
-        set's rows; or a run, whose documents are found by their ids. Of a run, documents without a
-        label count 0, and documents that it lacks are not ranked, as in trec_eval.
+        set's rows; or a run, whose documents are found by their ids. Documents that
+        a run lacks are not ranked, as in trec_eval.
     dataset : Dataset
         Features, labels and queries.
     metrics : str, Metric or function, or sequence of them
         What to measure. A function gets the labels and scores of one query; see
         :class:`rankwright.metrics.FunctionMetric`.
+    unjudged : {"irrelevant", "remove"}, default "irrelevant"
+        What becomes of a run's documents without a label: they count 0, as in trec_eval, or they
+        are removed before the list is measured. Scores have a label for each document.
     random_state : int, default 0
         Seed of the bootstrap.
     n_jobs : int, optional
@@ -144,7 +148,7 @@ def evaluate(
     asked = named_metrics(metrics)
     measured = list(asked.values())
     if isinstance(model_or_scores, Run):
-        values = per_query_of_run(measured, model_or_scores, dataset)
+        values = per_query_of_run(measured, model_or_scores, dataset, unjudged)
     else:
         scores = model_or_scores
         if hasattr(scores, "predict"):
