@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.comparison.result import Comparison, Standing
+from rankwright.comparison.result import Comparison
 from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
+from rankwright.evaluation.contest import Standing
 from rankwright.evaluation.folds import Fold
 from rankwright.extras import load_extra
 from rankwright.report.inline import script_hash
