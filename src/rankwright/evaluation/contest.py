@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_intervals
 from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.segments import Part
 from rankwright.evaluation.significance import PairedComparison, compare_pairs, mean_interval
+from rankwright.evaluation.values import write_values
 from rankwright.evaluation.verdicts import advice, verdict
 from rankwright.metrics.metric import mean_or_nan
 from rankwright.metrics.parsing import parse
@@ -182,6 +184,39 @@ class Contest:
     def advice(self) -> str:
         """Say in one sentence what to do."""
         return advice(self.standings, self.pairs, self.metrics[0], self.reference)
+
+    def write_per_query(self, path: PathLike) -> None:
+        """Write a tab-separated table, one query a line; ``.json`` gives an object of arrays."""
+        columns = {f"{m} {s.name}": s.per_query[m] for m in self.metrics for s in self.standings}
+        ids = np.concatenate([test.groups.names.astype(object) for test in self.tests.values()])
+        write_values(path, ids, columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON, without those by query."""
+        return {
+            "verdict": self.verdict,
+            "advice": self.advice,
+            "reference": self.reference,
+            "systems": [
+                {
+                    "system": s.name,
+                    "metrics": {
+                        m: {
+                            "mean": _finite(s.means[m]),
+                            "low": _finite(s.low[m]),
+                            "high": _finite(s.high[m]),
+                        }
+                        for m in self.metrics
+                    },
+                    "score_us": s.score_us,
+                    "features_used": s.features_used,
+                }
+                for s in self.standings
+            ],
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "segments": [segment.to_dict() for segment in self.segments],
+            "card": self.card,
+        }
 
     def pair(self, name: str) -> PairedComparison | None:
         """Return the test of a system against the leader, or against the reference, if any."""
