@@ -71,17 +71,27 @@ class Standing:
     params: list[dict[str, Any]] = field(default_factory=list)
 
 
-def means_of(parts: Sequence[Mapping[str, Floats]], random_state: int = 0) -> dict[str, Any]:
-    """Return what a :class:`Standing` tells of values by query, for each fold and metric."""
-    metrics = list(parts[0])
-    per_query = {m: np.concatenate([part[m] for part in parts]) for m in metrics}
+def means_of(
+    systems: Mapping[str, Sequence[Mapping[str, Floats]]], random_state: int = 0
+) -> dict[str, dict[str, Any]]:
+    """Return what a :class:`Standing` tells of values by query, of systems, folds and metrics."""
+    per_query = {
+        (name, m): np.concatenate([part[m] for part in parts])
+        for name, parts in systems.items()
+        for m in parts[0]
+    }
+    # All at once: they share the draws of the bootstrap.
     intervals = bootstrap_intervals(list(per_query.values()), random_state=random_state)
+    ends = dict(zip(per_query, intervals, strict=True))
     return {
-        "means": {m: mean_or_nan(values) for m, values in per_query.items()},
-        "low": {m: low for m, (low, _) in zip(metrics, intervals, strict=True)},
-        "high": {m: high for m, (_, high) in zip(metrics, intervals, strict=True)},
-        "per_query": per_query,
-        "fold_means": {m: [mean_or_nan(part[m]) for part in parts] for m in metrics},
+        name: {
+            "means": {m: mean_or_nan(per_query[name, m]) for m in parts[0]},
+            "low": {m: ends[name, m][0] for m in parts[0]},
+            "high": {m: ends[name, m][1] for m in parts[0]},
+            "per_query": {m: per_query[name, m] for m in parts[0]},
+            "fold_means": {m: [mean_or_nan(part[m]) for part in parts] for m in parts[0]},
+        }
+        for name, parts in systems.items()
     }
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import Contest, Segment, segmented
+from rankwright.evaluation.contest import Contest, Segment, Standing, means_of, segmented
 from rankwright.evaluation.segments import parts_of_queries
-from rankwright.evaluation.systems import contest, standing_of
+from rankwright.evaluation.systems import contest, system_on
 from rankwright.evaluation.values import write_values
 from rankwright.metrics.metric import Metric, tell_undefined
 from rankwright.metrics.parsing import parse
@@ -181,7 +181,8 @@ def evaluate(
         return found
     if reference is not None:
         raise ValueError("reference is for several systems: pass them by name.")
-    standing, _ = standing_of("", model_or_scores, dataset, named, random_state, n_jobs)
+    values = system_on("", model_or_scores, dataset, named, n_jobs).values
+    standing = Standing(name="", **means_of({"": [values]}, random_state)[""])
     for name, mean in standing.means.items():
         if np.isnan(mean):
             tell_undefined(name, stacklevel=3)
