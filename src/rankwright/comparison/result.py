@@ -316,6 +316,14 @@ class Comparison:
         """
         return tables.per_query_csv(self, spreadsheet_safe=spreadsheet_safe)
 
+    def to_latex(self) -> str:
+        """Return the leaderboard as a LaTeX table, for the package booktabs.
+
+        The best value of a column is bold; a dagger marks models that are significantly worse than
+        the best one by the first metric.
+        """
+        return tables.leaderboard_tex(self)
+
     def write(self, folder: PathLike, *, spreadsheet_safe: bool = False) -> list[Path]:
         """Write the tables into a folder; return the files."""
         return tables.write_tables(self, folder, spreadsheet_safe=spreadsheet_safe)

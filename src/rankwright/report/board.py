@@ -1,0 +1,158 @@
+"""The leaderboard and the tests of the best: rows, and axes that their intervals are drawn on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rankwright.comparison.tables import csv_text
+from rankwright.data.spreadsheets import as_cell
+from rankwright.evaluation.latex import latex_table
+from rankwright.report.content import Content, System
+
+_WIDTH = 150.0  # of a drawn interval, in pixels
+_EDGE = 10.0  # room for the arrow of what lies outside
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values as places on a drawn axis; what lies outside is clipped.
+
+    >>> Scale(0.0, 1.0).place(0.5)
+    75.0
+    """
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Return where a value lies, in pixels."""
+        share = (value - self.low) / (self.high - self.low or 1.0)
+        return round(_EDGE + (_WIDTH - 2 * _EDGE) * min(max(share, 0.0), 1.0), 1)
+
+    def outside(self, value: float) -> int:
+        """Return -1 if a value lies left of the axis, 1 if right of it, else 0."""
+        return (value > self.high) - (value < self.low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return two or three round values with their places."""
+        return [(self.place(v), text) for v, text in round_values(self.low, self.high)]
+
+
+def round_values(low: float, high: float) -> list[tuple[float, str]]:
+    """Return round values between two ends, at most five, each with its text.
+
+    >>> round_values(0.812, 0.893)
+    [(0.82, '0.82'), (0.84, '0.84'), (0.86, '0.86'), (0.88, '0.88')]
+    """
+    raw = (high - low) / 4 or 1.0
+    power = math.floor(math.log10(raw))
+    step, power = next(
+        (m * 10.0**power, power + (m == 10))
+        for m in (1, 2, 5, 10)
+        if m * 10.0**power >= raw * 0.999
+    )
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = max(0, -power)
+    return [(round(i * step, 12), f"{i * step:.{digits}f}") for i in range(first, last + 1)]
+
+
+def scale_around(rows: list[tuple[float, float, float]]) -> Scale:
+    """Return a scale for intervals (low, value, high) around the first of them.
+
+    A weak system would push all others together: what lies far off is clipped.
+    """
+    low, value, high = rows[0]
+    reach = 3.0 * (high - low) or 1.0
+    return Scale(
+        max(min(row[0] for row in rows), value - reach),
+        min(max(row[2] for row in rows), value + reach),
+    )
+
+
+def drawn(scale: Scale, low: float, value: float, high: float) -> dict[str, Any]:
+    """Return an interval as the page draws it."""
+    return {
+        "x": (scale.place(low), scale.place(value), scale.place(high)),
+        "outside": scale.outside(value),
+        "low": low,
+        "high": high,
+    }
+
+
+def board(content: Content) -> dict[str, Any]:
+    """Return the leaderboard: its axis, and groups of rows, models before baselines."""
+    if not content.systems:
+        return {"groups": [], "ticks": [], "known": set()}
+    main = content.main
+    models = [s for s in content.systems if not s.is_baseline] or content.systems
+    scale = scale_around([(s.low[main], s.means[main], s.high[main]) for s in models])
+    tests = {pair.b: pair for pair in content.pairs}
+    rows = [
+        {
+            "s": s,
+            "interval": drawn(scale, s.low[main], s.means[main], s.high[main]),
+            "test": tests.get(s.name),
+        }
+        for s in content.systems
+    ]
+    groups = [
+        ("", [row for row in rows if not row["s"].is_baseline]),
+        ("Baselines", [row for row in rows if row["s"].is_baseline]),
+    ]
+    return {
+        "groups": [(name, group) for name, group in groups if group],
+        "ticks": scale.ticks(),
+        "known": known_costs(content.systems),
+    }
+
+
+def known_costs(systems: list[System]) -> set[str]:
+    """Return which costs any of the systems tells."""
+    asked: dict[str, Callable[[System], Any]] = {
+        "train": lambda s: s.train_seconds,
+        "score": lambda s: s.score_us,
+        "size": lambda s: s.model_bytes,
+        "features": lambda s: s.features_used,
+    }
+    return {name for name, ask in asked.items() if any(ask(s) is not None for s in systems)}
+
+
+def leaderboard_csv(content: Content) -> str:
+    """Return the leaderboard as CSV."""
+    ends = [f"{content.main} {end}" for end in ("low", "high")]
+    costs = ["p", "train_seconds", "score_us", "model_bytes", "features_used"]
+    rows: list[list[Any]] = [["model", "family", *content.metrics, *ends, *costs]]
+    tests = {pair.b: pair.p_holm for pair in content.pairs}
+    for s in content.systems:
+        known = [tests.get(s.name), s.train_seconds, s.score_us, s.model_bytes, s.features_used]
+        means = [s.means[metric] for metric in content.metrics]
+        row = [s.name, s.family, *means, s.low[content.main], s.high[content.main], *known]
+        rows.append(["" if value is None else as_cell(value) for value in row])
+    return csv_text(rows)
+
+
+def downloads(content: Content) -> list[tuple[str, str, str]]:
+    """Return files that the page offers: name, kind, text."""
+    tex = latex_table(content.systems, content.higher_is_better, content.pairs)
+    return [
+        ("leaderboard.csv", "text/csv", leaderboard_csv(content)),
+        ("leaderboard.tex", "application/x-tex", tex),
+    ]
+
+
+def tests_of_best(content: Content) -> dict[str, Any]:
+    """Return the tests of the best against each other system, and the axis of their intervals."""
+    if not content.pairs:
+        return {"rows": [], "ticks": [], "zero": 0.0}
+    apart = {s.name for s in content.systems if s.is_baseline}
+    near = [p for p in content.pairs if p.b not in apart] or content.pairs
+    scale = scale_around([(min(0.0, p.low), p.difference, max(0.0, p.high)) for p in near])
+    rows = [
+        {"p": p, "interval": drawn(scale, p.low, p.difference, p.high), "baseline": p.b in apart}
+        for p in content.pairs
+    ]
+    rows.sort(key=lambda row: bool(row["baseline"]))
+    return {"rows": rows, "ticks": scale.ticks(), "zero": scale.place(0.0)}

@@ -1,0 +1,224 @@
+"""What the page shows, whoever measured it.
+
+A comparison knows how its models were trained; scores from elsewhere do not. So everything that
+comes from a training is optional here: costs, models, training data, noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankwright.comparison.noise_curves import NoiseStudy
+from rankwright.comparison.result import Comparison, Failure, Standing
+from rankwright.data.dataset import Dataset
+from rankwright.data.validation import Floats
+from rankwright.evaluation.significance import PairedComparison
+from rankwright.metrics.parsing import parse
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Test queries, and the training queries of the models that rank them, if they are known."""
+
+    name: str
+    test: Dataset
+    train: Dataset | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A ranker on the page.
+
+    Attributes
+    ----------
+    name, family : str
+        What it is; the family ``"baseline"`` is set apart.
+    means, low, high : dict of str to float
+        Each metric over all test queries, with its 95 % interval.
+    per_query : dict of str to ndarray
+        Its values by query, part after part.
+    scores : list of ndarray
+        Scores of the test documents, one array a part.
+    model : callable
+        Takes the number of a part and returns the fitted model, or None if there is none to ask.
+    train_seconds, score_us, model_bytes, features_used : float, optional
+        What it costs.
+    params, notes : list of str
+        What was chosen, and what the fits warned of.
+    facts : dict
+        Curves, path and guarantee of the first part.
+    """
+
+    name: str
+    family: str
+    means: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+    per_query: dict[str, Floats]
+    scores: list[Floats]
+    model: Callable[[int], Any]
+    train_seconds: float | None = None
+    score_us: float | None = None
+    model_bytes: float | None = None
+    features_used: float | None = None
+    params: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is there to be beaten."""
+        return self.family == "baseline"
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Everything that the page shows.
+
+    Attributes
+    ----------
+    title, verdict, advice : str
+        The first lines.
+    higher_is_better : dict of str to bool
+        What was measured, and what is good; the first metric orders the systems.
+    systems : list of System
+        Best first.
+    pairs : list of PairedComparison
+        The best against each other system, by the first metric.
+    parts : list of Part
+        The data.
+    card : dict
+        What it takes to do it again.
+    segments : list
+        Means by segment.
+    failures : list of Failure
+        What failed, and why.
+    noise : list of NoiseStudy
+        How the models behave as the training data gets worse.
+    """
+
+    title: str
+    verdict: str
+    advice: str
+    higher_is_better: dict[str, bool]
+    systems: list[System]
+    pairs: list[PairedComparison]
+    parts: list[Part]
+    card: dict[str, Any]
+    segments: list[Any] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    noise: list[NoiseStudy] = field(default_factory=list)
+
+    @property
+    def metrics(self) -> list[str]:
+        """What was measured."""
+        return list(self.higher_is_better)
+
+    @property
+    def main(self) -> str:
+        """The metric that orders the systems."""
+        return self.metrics[0]
+
+    @property
+    def n_queries(self) -> int:
+        """Test queries of all parts."""
+        return sum(part.test.n_queries for part in self.parts)
+
+
+def content_of(comparison: Comparison, title: str = "") -> Content:
+    """Return what the page shows of a comparison."""
+    standings = comparison.standings
+    best = standings[0].name if standings else ""
+    return Content(
+        title=title or "Which ranker is best?",
+        verdict=comparison.verdict,
+        advice="",
+        higher_is_better={m: parse(m).higher_is_better for m in comparison.metrics},
+        systems=[_fitted_system(comparison, standing) for standing in standings],
+        pairs=[pair for pair in comparison.pairs if pair.a == best],
+        parts=[Part(fold.name, fold.test, fold.train) for fold in comparison.folds],
+        card=comparison.card,
+        failures=comparison.failures,
+        noise=comparison.noise,
+    )
+
+
+def _fitted_system(comparison: Comparison, s: Standing) -> System:
+    outcomes = [comparison.outcomes[s.name, fold.name] for fold in comparison.folds]
+
+    def model(part: int) -> Any:
+        try:
+            return comparison.model(s.name, comparison.folds[part].name)
+        except KeyError:  # it could not be saved
+            return None
+
+    return System(
+        name=s.name,
+        family=s.family,
+        means=s.means,
+        low=s.low,
+        high=s.high,
+        per_query=s.per_query,
+        scores=[outcome.scores for outcome in outcomes],
+        model=model,
+        train_seconds=s.train_seconds,
+        score_us=s.score_us,
+        model_bytes=s.model_bytes,
+        features_used=s.features_used,
+        params=_params(s),
+        notes=_notes([outcome.facts for outcome in outcomes]),
+        facts=outcomes[0].facts,
+    )
+
+
+def _params(standing: Standing) -> list[str]:
+    """Return the chosen parameters, one line a fold."""
+    lines = [", ".join(f"{k}={number_text(v)}" for k, v in p.items()) for p in standing.params]
+    return [line or "nothing to choose" for line in dict.fromkeys(lines)]
+
+
+def _notes(facts: list[dict[str, Any]]) -> list[str]:
+    """Return what the chosen fits of a model warned of, each once."""
+    notes: list[str] = []
+    for known in facts:
+        if known.get("features_used") == 0:
+            notes.append("All weights are 0: it ranks nothing.")
+        if known.get("trials"):
+            notes += known["trials"][known["trial"]].get("warnings") or []
+    return list(dict.fromkeys(notes))
+
+
+# ---- numbers as people read them ----
+
+
+def number_text(value: Any) -> str:
+    """Return a number with four digits, nothing for what is not known, else the text itself."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4g}"
+    return "" if value is None else str(value)
+
+
+def signed_text(value: float, digits: int = 4) -> str:
+    """Return a difference with its sign, which 0 does not have.
+
+    >>> signed_text(0.0123), signed_text(-0.00001), signed_text(-1.5, 1)
+    ('+0.0123', '0.0000', '−1.5')
+    """
+    text = f"{value:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")
+
+
+def p_text(p: float) -> str:
+    """Return a p-value with as many digits as it deserves.
+
+    >>> p_text(0.00002), p_text(0.0314), p_text(0.72), p_text(1.0)
+    ('<0.0001', '0.0314', '0.72', '>0.99')
+    """
+    if p < 0.0001:
+        return "<0.0001"
+    if p > 0.99:
+        return ">0.99"
+    return f"{p:.4f}" if p < 0.05 else f"{p:.2f}"
