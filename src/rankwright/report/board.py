@@ -47,7 +47,7 @@ def round_values(low: float, high: float) -> list[tuple[float, str]]:
     >>> round_values(0.812, 0.893)
     [(0.82, '0.82'), (0.84, '0.84'), (0.86, '0.86'), (0.88, '0.88')]
     """
-    raw = (high - low) / 4 or 1.0
+    raw = (high - low) / 5 or 1.0
     power = math.floor(math.log10(raw))
     step, power = next(
         (m * 10.0**power, power + (m == 10))
