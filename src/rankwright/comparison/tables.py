@@ -13,8 +13,6 @@ import numpy as np
 from rankwright.data.files import PathLike
 from rankwright.data.spreadsheets import as_cell
 from rankwright.data.writing import make_folder, write_text
-from rankwright.evaluation.latex import latex_table
-from rankwright.metrics.parsing import parse
 
 if TYPE_CHECKING:
     from rankwright.comparison.result import Comparison
@@ -104,12 +102,6 @@ def per_query_csv(comparison: Comparison, *, spreadsheet_safe: bool = False) -> 
     return csv_text(rows)
 
 
-def leaderboard_tex(comparison: Comparison) -> str:
-    """Return the leaderboard as a LaTeX table; equal for equal seeds, models and data."""
-    higher = {metric: parse(metric).higher_is_better for metric in comparison.metrics}
-    return latex_table(comparison.standings, higher, comparison.pairs)
-
-
 def write_tables(
     comparison: Comparison, folder: PathLike, *, spreadsheet_safe: bool = False
 ) -> list[Path]:
@@ -122,7 +114,7 @@ def write_tables(
         "timings.csv": timings_csv(comparison),
         "pairs.csv": pairs_csv(comparison),
         "per_query.csv": per_query_csv(comparison, spreadsheet_safe=spreadsheet_safe),
-        "leaderboard.tex": leaderboard_tex(comparison),
+        "leaderboard.tex": comparison.to_latex(),
         "comparison.json": json.dumps(comparison.to_dict(), indent=1) + "\n",
     }
     files |= {f"noise-{study.corruption.name}.csv": study.to_csv() for study in comparison.noise}

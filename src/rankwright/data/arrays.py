@@ -38,7 +38,10 @@ def fingerprint(*datasets: Dataset) -> str:
 
 def write_arrays(dataset: Dataset, folder: Path, name: str) -> None:
     """Write a data set to ``name.*.npy``, for :func:`map_arrays`."""
-    for key, array in _arrays(dataset).items():
+    kept = {"kept": np.frombuffer(json.dumps(list(dataset.kept)).encode(), dtype=np.uint8)}
+    for i, column in enumerate(dataset.kept.values()):
+        kept |= pack(f"kept{i}", column)
+    for key, array in {**_arrays(dataset), **kept}.items():
         np.save(folder / f"{name}.{key}.npy", array, allow_pickle=False)
 
 
@@ -55,7 +58,9 @@ def map_arrays(folder: Path, name: str) -> Dataset:
     names = unpack("names", arrays).tolist() if "names_ends" in arrays else None
     categories = json.loads(arrays["categories"].tobytes()) if "categories" in arrays else {}
     features = Features(int(X.shape[1]), names, categories=categories)
-    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), features)
+    kept = json.loads(arrays["kept"].tobytes()) if "kept" in arrays else []
+    columns = {column: unpack(f"kept{i}", arrays) for i, column in enumerate(kept)}
+    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), features, kept=columns)
 
 
 def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from rankwright.data.click_models import Bools, Cascade, ClickModel
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.groups import Groups, Ints
+from rankwright.data.kept import take_rows
 from rankwright.data.streams import check_seed, shuffled_rows, uniforms
 from rankwright.data.validation import Floats, check_count, check_scores
 from rankwright.data.writing import write_text
@@ -74,6 +75,7 @@ class ClickLog:
             np.repeat(self.lists.names, self.lists.sizes),
             self.dataset.features,
             None if docs is None else docs[self.rows],
+            kept=take_rows(self.dataset.kept, self.rows),
         )
 
     def inverse_propensities(self, max_weight: float = np.inf) -> Floats:

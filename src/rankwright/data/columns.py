@@ -34,6 +34,8 @@ class Columns:
         Columns to use as features; by default all others that are numbers.
     ignore : sequence of str
         Columns to leave out.
+    keep : sequence of str
+        Columns to keep beside the features (:mod:`rankwright.data.kept`), whatever else they are.
     format : str, optional
         How the file is written, where its name does not tell.
     labelled : bool
@@ -59,6 +61,7 @@ class Columns:
     model: Features | None = None
     missing: str | None = None
     missing_indicator: bool = False
+    keep: Sequence[str] = ()
 
     def found(self, columns: Sequence[str], path: str | None = None) -> Columns:
         """Return the same with a document column that is there; raise for those that are not."""
@@ -79,7 +82,7 @@ class Columns:
                 option = role.replace("_", "-")
                 hint = f"Name the right one: {role}=... (--{option} on the command line)."
                 _missing(column, columns, hint, path)
-        for column in (*(self.features or ()), *self.ignore, *self.categorical):
+        for column in (*(self.features or ()), *self.ignore, *self.categorical, *self.keep):
             if column not in columns:
                 _missing(column, columns, "", path)
         categorical = [*self.categorical, *self._of_model(columns)]
@@ -127,6 +130,7 @@ class Columns:
         others = [name for name in kinds if name not in special]
         indices = [n for n in others if n in index or _INDEX.fullmatch(str(n))]
         texts = [n for n in others if kinds[n] is not None and n not in indices]
+        untold = [n for n in texts if n not in self.keep]
         if indices:
             _warn(
                 f"{listed(indices)} {_is(indices)} left out: it looks like the index of a pandas "
@@ -135,10 +139,10 @@ class Columns:
             )
         if texts and len(indices) + len(texts) == len(others):
             _no_number(texts[0], str(kinds[texts[0]]), path)  # nothing would be left
-        if texts:
-            types = sorted({str(kinds[name]) for name in texts})
+        if untold:
+            types = sorted({str(kinds[name]) for name in untold})
             _warn(
-                f"{listed(texts)} {_is(texts)} left out: features must be numbers, not "
+                f"{listed(untold)} {_is(untold)} left out: features must be numbers, not "
                 f"{' or '.join(types)}, or categories (categorical=, --categorical).",
                 path,
             )

@@ -172,7 +172,7 @@ def _plan(schema: Any, wanted: Columns) -> _Plan:
     """Return which columns are what, if the types in the first block leave no question."""
     columns = schema.names
     wanted = wanted.found(columns)
-    if wanted.categorical:
+    if wanted.categorical or wanted.keep:
         raise CannotStream("it has categories, of which all levels must be known")
     types = {name: str(kind) for name, kind in zip(columns, schema.types, strict=True)}
     kinds = {name: None if kind in _NUMBERS else kind for name, kind in types.items()}

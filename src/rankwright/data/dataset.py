@@ -25,8 +25,9 @@ from rankwright.data.categories import (
 )
 from rankwright.data.doctor import Description, describe
 from rankwright.data.groups import Coded, Ints, gather
+from rankwright.data.kept import Kept, check_kept, take_rows
 from rankwright.data.missing import count_missing
-from rankwright.data.splits import fold_queries, split_queries
+from rankwright.data.splits import fold_queries, query_positions, split_queries
 from rankwright.data.validation import (
     Floats,
     Matrix,
@@ -60,12 +61,14 @@ class Dataset:
         Names of the columns.
     doc_ids : array-like of shape (n_docs,), optional
         Names of the documents.
+    kept : mapping of str to array-like of shape (n_docs,), optional
+        Columns beside the features, to measure by, such as the country of a query.
     allow_nan : bool, default False
         Accept NaN and infinite features.
 
     Attributes
     ----------
-    X, y, qid, doc_ids, feature_names
+    X, y, qid, doc_ids, feature_names, kept
         As given, gathered.
     groups : Groups
         Row ranges of the queries.
@@ -93,6 +96,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         doc_ids: ArrayLike | None = None,
         *,
+        kept: Mapping[str, ArrayLike] | None = None,
         allow_nan: bool = False,
     ) -> None:
         if feature_names is None:
@@ -106,7 +110,7 @@ class Dataset:
         ids = check_qid(qid, n_rows)
         names = check_names(feature_names, int(matrix.shape[1]))
         docs = check_doc_ids(doc_ids, n_rows)
-        self._set(matrix, labels, ids, names, docs)
+        self._set(matrix, labels, ids, names, docs, check_kept(kept, n_rows))
 
     @classmethod
     def from_checked(
@@ -117,6 +121,7 @@ class Dataset:
         features: Features | list[str] | None = None,
         doc_ids: NDArray[Any] | None = None,
         *,
+        kept: Kept | None = None,
         owned: bool = False,
     ) -> Dataset:
         """Build from arrays that ``data.validation`` (or the parser) has checked already.
@@ -125,7 +130,7 @@ class Dataset:
         within its memory if it is ``owned``, that is, nobody else's.
         """
         self = cls.__new__(cls)
-        self._set(X, y, qid, features, doc_ids, owned)
+        self._set(X, y, qid, features, doc_ids, kept or {}, owned)
         return self
 
     def _set(
@@ -135,6 +140,7 @@ class Dataset:
         qid: NDArray[Any] | Coded,
         features: Features | list[str] | None,
         doc_ids: NDArray[Any] | None,
+        kept: Kept,
         owned: bool = False,
     ) -> None:
         order, self.groups = gather(qid)
@@ -148,12 +154,13 @@ class Dataset:
             self.qid = qid if order is None else qid[order]
         if order is None:
             self.order: Ints = np.arange(len(y))
-            self.X, self.y, self.doc_ids = X, y, doc_ids
+            self.X, self.y, self.doc_ids, self.kept = X, y, doc_ids, kept
         else:
             self.order = order
             self.X = move_rows(X, order) if owned and not sp.issparse(X) else X[order]
             self.y = y[order]
             self.doc_ids = None if doc_ids is None else doc_ids[order]
+            self.kept = take_rows(kept, order)
 
     @property
     def n_docs(self) -> int:
@@ -320,20 +327,16 @@ class Dataset:
 
     def select(self, queries: ArrayLike) -> Dataset:
         """Return the data set of some queries, given by position or as a mask, in that order."""
-        chosen = np.asarray(queries)
-        if chosen.dtype == bool and chosen.shape == (self.n_queries,):
-            chosen = np.flatnonzero(chosen)
-        whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or len(chosen) == 0)
-        inside = whole and ((chosen >= 0) & (chosen < self.n_queries)).all()
-        if not inside or len(np.unique(chosen)) < len(chosen):
-            raise ValueError(
-                f"queries must be distinct positions below {self.n_queries}, or a mask of "
-                f"{self.n_queries} values, but are {queries!r}."
-            )
-        rows = self.groups.rows_of(chosen.astype(np.int64, copy=False))
+        rows = self.groups.rows_of(query_positions(queries, self.n_queries))
         require_rows(len(rows))
-        docs = None if self.doc_ids is None else self.doc_ids[rows]
-        return Dataset.from_checked(self.X[rows], self.y[rows], self.qid[rows], self.features, docs)
+        return Dataset.from_checked(
+            self.X[rows],
+            self.y[rows],
+            self.qid[rows],
+            self.features,
+            None if self.doc_ids is None else self.doc_ids[rows],
+            kept=take_rows(self.kept, rows),
+        )
 
     def with_labels(self, y: ArrayLike) -> Dataset:
         """Return the same documents, in the same order, with other labels.

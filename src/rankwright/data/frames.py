@@ -17,6 +17,7 @@ from rankwright.data.files import PathLike, display_name
 from rankwright.data.foreign import plain
 from rankwright.data.formats import format_of, format_to_write, require_table
 from rankwright.data.groups import Coded
+from rankwright.data.kept import Kept, kept_texts
 from rankwright.data.lines import CannotStream
 from rankwright.data.spreadsheets import as_cell
 from rankwright.data.tables import (
@@ -50,6 +51,7 @@ def from_frame(
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    keep: Sequence[str] = (),
     allow_nan: bool = False,
     path: str | None = None,
 ) -> Dataset:
@@ -71,6 +73,9 @@ def from_frame(
     categorical : sequence of str
         Columns of categories, texts or numbers: features whose values are names
         (:mod:`rankwright.data.categories`).
+    keep : sequence of str
+        Columns to keep in ``Dataset.kept``, to measure by. What else they are does not change: a
+        column of numbers is a feature too, unless it is ignored.
     allow_nan : bool, default False
         Accept missing, NaN and infinite features.
     path : str, optional
@@ -84,7 +89,7 @@ def from_frame(
     >>> ds, ds.feature_names
     (Dataset(2 documents, 1 query, 2 features, dense float64), ['bm25', 'clicks'])
     """
-    wanted = Columns(label, qid, doc_id, features, ignore, categorical=categorical)
+    wanted = Columns(label, qid, doc_id, features, ignore, categorical=categorical, keep=keep)
     return _from_frame(frame, wanted, allow_nan=allow_nan, path=path)
 
 
@@ -133,6 +138,7 @@ def _from_frame(
         names,
         None if wanted.doc_id is None else values(wanted.doc_id),
         categories=levels,
+        kept={name: kept_texts(table.get_column(name).to_list()) for name in wanted.keep},
         allow_nan=allow_nan,
         path=path,
     )
@@ -146,6 +152,7 @@ def _from_checked(
     docs: Any,
     *,
     categories: Categories | None = None,
+    kept: Kept | None = None,
     allow_nan: bool,
     path: str | None,
 ) -> Dataset:
@@ -160,6 +167,7 @@ def _from_checked(
             qid if isinstance(qid, Coded) else check_qid(qid, n_rows),
             Features(len(names), check_names(names, len(names)), categories=categories or {}),
             check_doc_ids(docs, n_rows),
+            kept=kept,
             owned=True,
         )
     except DataError:
@@ -178,6 +186,7 @@ def read_frame(
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    keep: Sequence[str] = (),
     allow_nan: bool = False,
 ) -> Dataset:
     """Read a table: Parquet, CSV, TSV or JSON lines; see :func:`from_frame`.
@@ -186,7 +195,9 @@ def read_frame(
     compressed), or ``format``. The delimiter of CSV is a comma, a semicolon or a tab: the one that
     the header has most of. A folder is a table in parts, whose columns are joined by name.
     """
-    wanted = Columns(label, qid, doc_id, features, ignore, format, categorical=categorical)
+    wanted = Columns(
+        label, qid, doc_id, features, ignore, format, categorical=categorical, keep=keep
+    )
     return read_columns(path, wanted, allow_nan=allow_nan)
 
 

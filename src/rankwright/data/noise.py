@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import Keys, mix
+from rankwright.data.kept import take_rows
 from rankwright.data.streams import (
     as_uniform,
     check_seed,
@@ -131,8 +132,9 @@ def augment(dataset: Dataset, share: float, random_state: int = 0) -> Dataset:
     rows[~is_own] = drawn
     y = np.where(is_own, dataset.y[rows], 0.0)
     docs = None if dataset.doc_ids is None else dataset.doc_ids[rows]
+    kept = take_rows(dataset.kept, rows)
     return Dataset.from_checked(
-        dataset.X[rows], y, np.repeat(groups.names, sizes), dataset.features, docs
+        dataset.X[rows], y, np.repeat(groups.names, sizes), dataset.features, docs, kept=kept
     )
 
 

@@ -15,10 +15,11 @@ from rankwright.data.columns import DOC_ID
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, display_name, open_binary
+from rankwright.data.foreign import plain
 from rankwright.data.formats import LETOR, TABLES, check_format, format_of, format_to_write
 from rankwright.data.groups import run_starts
 from rankwright.data.lines import CannotStream
-from rankwright.data.tables import TableWriter, import_frames, load_columns
+from rankwright.data.tables import TableWriter, import_frames, load_columns, one_line
 from rankwright.data.texts import join_ids
 from rankwright.data.trec import (
     Run,
@@ -104,6 +105,20 @@ def read_run(path: PathLike, *, format: str | None = None) -> Run:
         return read_trec_run(path)
     name = display_name(path)
     table = load_columns(path, format)
+    return _run_of_table(table, name)
+
+
+def run_of_frame(frame: Any, name: str) -> Run:
+    """Return a data frame with the columns ``qid``, ``doc_id`` and ``score`` as a run."""
+    nw = import_frames("narwhals")
+    try:
+        table = nw.from_native(plain(frame, name), eager_only=True).to_arrow()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"cannot be used: {one_line(error)}.", path=name) from None
+    return _run_of_table(table, name)
+
+
+def _run_of_table(table: Any, name: str) -> Run:
     for column in (QID, DOC_ID, SCORE):
         if table.column_names.count(column) != 1:
             raise DataError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.streams import check_seed, stream_keys
@@ -17,6 +18,21 @@ from rankwright.data.validation import check_count
 def shuffled_queries(groups: Groups, random_state: int) -> Ints:
     """Return the positions of the queries, ordered by their ids and the seed alone."""
     return np.argsort(stream_keys(groups, check_seed(random_state)), kind="stable")
+
+
+def query_positions(queries: ArrayLike, n_queries: int) -> Ints:
+    """Return distinct positions of queries, given as such or as a mask."""
+    chosen = np.asarray(queries)
+    if chosen.dtype == bool and chosen.shape == (n_queries,):
+        chosen = np.flatnonzero(chosen)
+    whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or len(chosen) == 0)
+    inside = whole and ((chosen >= 0) & (chosen < n_queries)).all()
+    if not inside or len(np.unique(chosen)) < len(chosen):
+        raise ValueError(
+            f"queries must be distinct positions below {n_queries}, or a mask of {n_queries} "
+            f"values, but are {queries!r}."
+        )
+    return chosen.astype(np.int64, copy=False)
 
 
 def split_queries(groups: Groups, shares: Sequence[float], random_state: int) -> list[Ints]:

@@ -2,10 +2,13 @@ r"""A leaderboard as a LaTeX table, with the rules of the package booktabs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import math
+from typing import TYPE_CHECKING
 
-from rankwright.evaluation.significance import PairedComparison
+from rankwright.metrics.parsing import parse
+
+if TYPE_CHECKING:
+    from rankwright.evaluation.contest import Contest, Standing
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -13,22 +16,6 @@ _ESCAPES = {
     "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-
-
-class Ranked(Protocol):
-    """What a line of the table needs."""
-
-    @property
-    def name(self) -> str:
-        """Name of the system."""
-
-    @property
-    def family(self) -> str:
-        """``"baseline"`` for what stands below the rule."""
-
-    @property
-    def means(self) -> dict[str, float]:
-        """Metrics by name."""
 
 
 def latex_text(text: str) -> str:
@@ -40,57 +27,46 @@ def latex_text(text: str) -> str:
     return "".join(_ESCAPES.get(character, character) for character in " ".join(text.split()))
 
 
-def latex_table(
-    standings: Sequence[Ranked],
-    higher_is_better: Mapping[str, bool],
-    pairs: Sequence[PairedComparison],
-) -> str:
-    r"""Return a leaderboard as a ``tabular`` environment.
+def latex_table(contest: Contest) -> str:
+    r"""Return a leaderboard as a ``tabular`` environment; see ``to_latex`` of a contest.
 
-    The best value of a column is bold; a dagger marks systems that are significantly worse than the
-    best by the first metric. Baselines stand below a rule.
-
-    Parameters
-    ----------
-    standings : sequence of lines
-        The systems, best first, each with ``name``, ``family`` and ``means``.
-    higher_is_better : mapping of str to bool
-        The columns.
-    pairs : sequence of PairedComparison
-        Tests of the best against the others.
+    Baselines stand below a rule.
     """
-    worse = {pair.b for pair in pairs if pair.significant}
-    best = {
-        metric: (max if higher else min)(s.means[metric] for s in standings)
-        for metric, higher in higher_is_better.items()
-        if standings
-    }
+    metrics, standings = contest.metrics, contest.standings
+    tested = {s.name: contest.pair(s.name) for s in standings}
+    best = {}
+    for metric in metrics:
+        known = [s.means[metric] for s in standings if not math.isnan(s.means[metric])]
+        choose = max if parse(metric).higher_is_better else min
+        best[metric] = choose(known, default=math.nan)
 
     def cell(value: float, metric: str) -> str:
-        return rf"\textbf{{{value:.4f}}}" if value == best[metric] else f"{value:.4f}"
+        text = "--" if math.isnan(value) else f"{value:.4f}"
+        return rf"\textbf{{{text}}}" if value == best[metric] else text
 
-    def line(s: Ranked) -> str:
-        mark = r"$^{\dagger}$" if s.name in worse else ""
-        cells = [cell(s.means[metric], metric) for metric in higher_is_better]
+    def line(s: Standing) -> str:
+        pair = tested[s.name]
+        mark = r"$^{\dagger}$" if pair is not None and pair.significant else ""
+        cells = [cell(s.means[metric], metric) for metric in metrics]
         return " & ".join([latex_text(s.name) + mark, *cells]) + r" \\"
 
     models = [line(s) for s in standings if s.family != "baseline"]
     baselines = [line(s) for s in standings if s.family == "baseline"]
-    heads = ["Model", *(latex_text(metric) for metric in higher_is_better)]
-    first = next(iter(higher_is_better))
+    held = contest.reference or (standings[0].name if standings else "")
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
-            rf"\begin{{tabular}}{{l{'r' * len(higher_is_better)}}}",
+            rf"\begin{{tabular}}{{l{'r' * len(metrics)}}}",
             r"\toprule",
-            " & ".join(heads) + r" \\",
+            " & ".join(["Model", *map(latex_text, metrics)]) + r" \\",
             r"\midrule",
             *models,
             *([r"\midrule"] if models and baselines else []),
             *baselines,
             r"\bottomrule",
             r"\end{tabular}",
-            rf"% $^{{\dagger}}$ significantly worse than the best by {latex_text(first)} (p < 0.05)",
+            rf"% \dagger: significantly different from {latex_text(held)} by "
+            rf"{latex_text(metrics[0])} (p < 0.05, Holm)",
             "",
         ]
     )

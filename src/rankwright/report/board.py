@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwright.comparison.tables import csv_text
 from rankwright.data.spreadsheets import as_cell
-from rankwright.evaluation.latex import latex_table
+from rankwright.evaluation.contest import Segment
 from rankwright.report.content import Content, System
 
 _WIDTH = 150.0  # of a drawn interval, in pixels
@@ -64,6 +64,7 @@ def scale_around(rows: list[tuple[float, float, float]]) -> Scale:
 
     A weak system would push all others together: what lies far off is clipped.
     """
+    rows = [row for row in rows if all(map(math.isfinite, row))] or [(0.0, 0.0, 0.0)]
     low, value, high = rows[0]
     reach = 3.0 * (high - low) or 1.0
     return Scale(
@@ -85,16 +86,15 @@ def drawn(scale: Scale, low: float, value: float, high: float) -> dict[str, Any]
 def board(content: Content) -> dict[str, Any]:
     """Return the leaderboard: its axis, and groups of rows, models before baselines."""
     if not content.systems:
-        return {"groups": [], "ticks": [], "known": set()}
+        return {"groups": [], "ticks": [], "known": set(), "tradeoff": False}
     main = content.main
     models = [s for s in content.systems if not s.is_baseline] or content.systems
     scale = scale_around([(s.low[main], s.means[main], s.high[main]) for s in models])
-    tests = {pair.b: pair for pair in content.pairs}
     rows = [
         {
             "s": s,
             "interval": drawn(scale, s.low[main], s.means[main], s.high[main]),
-            "test": tests.get(s.name),
+            "test": content.tests.get(s.name),
         }
         for s in content.systems
     ]
@@ -106,6 +106,7 @@ def board(content: Content) -> dict[str, Any]:
         "groups": [(name, group) for name, group in groups if group],
         "ticks": scale.ticks(),
         "known": known_costs(content.systems),
+        "tradeoff": sum(bool(s.score_us) for s in content.systems) > 1,
     }
 
 
@@ -125,9 +126,10 @@ def leaderboard_csv(content: Content) -> str:
     ends = [f"{content.main} {end}" for end in ("low", "high")]
     costs = ["p", "train_seconds", "score_us", "model_bytes", "features_used"]
     rows: list[list[Any]] = [["model", "family", *content.metrics, *ends, *costs]]
-    tests = {pair.b: pair.p_holm for pair in content.pairs}
     for s in content.systems:
-        known = [tests.get(s.name), s.train_seconds, s.score_us, s.model_bytes, s.features_used]
+        test = content.tests.get(s.name)
+        p = None if test is None else test.p_holm
+        known = [p, s.train_seconds, s.score_us, s.model_bytes, s.features_used]
         means = [s.means[metric] for metric in content.metrics]
         row = [s.name, s.family, *means, s.low[content.main], s.high[content.main], *known]
         rows.append(["" if value is None else as_cell(value) for value in row])
@@ -136,23 +138,54 @@ def leaderboard_csv(content: Content) -> str:
 
 def downloads(content: Content) -> list[tuple[str, str, str]]:
     """Return files that the page offers: name, kind, text."""
-    tex = latex_table(content.systems, content.higher_is_better, content.pairs)
     return [
         ("leaderboard.csv", "text/csv", leaderboard_csv(content)),
-        ("leaderboard.tex", "application/x-tex", tex),
+        ("leaderboard.tex", "application/x-tex", content.latex),
     ]
 
 
-def tests_of_best(content: Content) -> dict[str, Any]:
-    """Return the tests of the best against each other system, and the axis of their intervals."""
-    if not content.pairs:
+def tests_of_held(content: Content) -> dict[str, Any]:
+    """Return the tests against the best, or the reference, and the axis of their intervals."""
+    if not content.tests:
         return {"rows": [], "ticks": [], "zero": 0.0}
     apart = {s.name for s in content.systems if s.is_baseline}
-    near = [p for p in content.pairs if p.b not in apart] or content.pairs
-    scale = scale_around([(min(0.0, p.low), p.difference, max(0.0, p.high)) for p in near])
+    near = [p for name, p in content.tests.items() if name not in apart]
+    shown = near or list(content.tests.values())
+    scale = scale_around([(min(0.0, p.low), p.difference, max(0.0, p.high)) for p in shown])
     rows = [
-        {"p": p, "interval": drawn(scale, p.low, p.difference, p.high), "baseline": p.b in apart}
-        for p in content.pairs
+        {
+            "name": name,
+            "p": p,
+            "interval": drawn(scale, p.low, p.difference, p.high),
+            "baseline": name in apart,
+        }
+        for name, p in content.tests.items()
     ]
     rows.sort(key=lambda row: bool(row["baseline"]))
     return {"rows": rows, "ticks": scale.ticks(), "zero": scale.place(0.0)}
+
+
+def segment_tables(content: Content) -> list[dict[str, Any]]:
+    """Return a table for each way in which the queries were cut: systems by segment."""
+    tables: dict[str, list[Any]] = {}
+    for segment in content.segments:
+        tables.setdefault(segment.column, []).append(segment)
+    shown = [s for s in content.systems if s.name == content.held]
+    shown += [s for s in content.systems if s.name != content.held and not s.is_baseline]
+    return [
+        {
+            "column": column,
+            "systems": [s.name for s in shown],
+            "rows": [(segment, [_in_segment(segment, s.name) for s in shown]) for segment in rows],
+        }
+        for column, rows in tables.items()
+        if len(rows) > 1
+    ]
+
+
+def _in_segment(segment: Segment, name: str) -> dict[str, Any]:
+    """Return a system's mean, and its difference from what it is held against, if it is not it."""
+    difference = segment.differences.get(name)
+    clear = difference is not None and (difference[1] > 0 or difference[2] < 0)
+    mean = next(iter(segment.means[name].values()))
+    return {"mean": mean, "difference": difference, "clear": clear}

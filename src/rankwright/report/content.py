@@ -11,16 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankwright.comparison.card import run_card
 from rankwright.comparison.noise_curves import NoiseStudy
-from rankwright.comparison.result import Comparison, Failure, Standing
+from rankwright.comparison.result import Comparison, Failure
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
+from rankwright.evaluation.contest import Contest, Segment, Standing, segmented
+from rankwright.evaluation.segments import LIST_LENGTH, Part, parts_of_queries
 from rankwright.evaluation.significance import PairedComparison
 from rankwright.metrics.parsing import parse
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Tested:
     """Test queries, and the training queries of the models that rank them, if they are known."""
 
     name: str
@@ -39,17 +42,17 @@ class System:
     means, low, high : dict of str to float
         Each metric over all test queries, with its 95 % interval.
     per_query : dict of str to ndarray
-        Its values by query, part after part.
+        Its values by query, one set after the other.
     scores : list of ndarray
-        Scores of the test documents, one array a part.
+        Scores of the test documents, one array for each set of test queries.
     model : callable
-        Takes the number of a part and returns the fitted model, or None if there is none to ask.
+        Takes the number of a set of test queries and returns the fitted model, or None if there is none to ask.
     train_seconds, score_us, model_bytes, features_used : float, optional
         What it costs.
     params, notes : list of str
         What was chosen, and what the fits warned of.
     facts : dict
-        Curves, path and guarantee of the first part.
+        Curves, path and guarantee of the first fold.
     """
 
     name: str
@@ -86,14 +89,23 @@ class Content:
         What was measured, and what is good; the first metric orders the systems.
     systems : list of System
         Best first.
-    pairs : list of PairedComparison
-        The best against each other system, by the first metric.
-    parts : list of Part
+    held : str
+        The system that the others are tested against: the best, or the reference.
+    led : bool
+        Whether it is the best, and differences are what it is ahead; of a reference, differences
+        are what the others are ahead of it.
+    tests : dict of str to PairedComparison
+        By the other system, in the order of the leaderboard, by the first metric.
+    parts : list of Tested
         The data.
     card : dict
         What it takes to do it again.
-    segments : list
-        Means by segment.
+    latex : str
+        The leaderboard as a LaTeX table.
+    segments : list of Segment
+        The systems on queries of a kind.
+    cuts : list of Part
+        Which queries those are.
     failures : list of Failure
         What failed, and why.
     noise : list of NoiseStudy
@@ -105,10 +117,14 @@ class Content:
     advice: str
     higher_is_better: dict[str, bool]
     systems: list[System]
-    pairs: list[PairedComparison]
-    parts: list[Part]
+    held: str
+    led: bool
+    tests: dict[str, PairedComparison]
+    parts: list[Tested]
     card: dict[str, Any]
-    segments: list[Any] = field(default_factory=list)
+    latex: str
+    segments: list[Segment] = field(default_factory=list)
+    cuts: list[Part] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     noise: list[NoiseStudy] = field(default_factory=list)
 
@@ -128,31 +144,47 @@ class Content:
         return sum(part.test.n_queries for part in self.parts)
 
 
-def content_of(comparison: Comparison, title: str = "") -> Content:
-    """Return what the page shows of a comparison."""
-    standings = comparison.standings
-    best = standings[0].name if standings else ""
+def content_of(contest: Contest, title: str = "") -> Content:
+    """Return what the page shows of a contest; of a comparison also how it was trained."""
+    standings, metrics, reference = contest.standings, contest.metrics, contest.reference
+    tests = list(contest.tests.values())
+    segments = list(contest.segments)
+    if standings and all(segment.column != LIST_LENGTH for segment in segments):
+        lengths = parts_of_queries(LIST_LENGTH, tests)
+        segments += segmented(standings, lengths, metrics, reference)
+    cuts = dict.fromkeys(segment.column for segment in segments)
+    held = reference or (standings[0].name if standings else "")
+    trained = contest if isinstance(contest, Comparison) else None
+    trains = {fold.name: fold.train for fold in trained.folds} if trained else {}
     return Content(
-        title=title or "Which ranker is best?",
-        verdict=comparison.verdict,
-        advice="",
-        higher_is_better={m: parse(m).higher_is_better for m in comparison.metrics},
-        systems=[_fitted_system(comparison, standing) for standing in standings],
-        pairs=[pair for pair in comparison.pairs if pair.a == best],
-        parts=[Part(fold.name, fold.test, fold.train) for fold in comparison.folds],
-        card=comparison.card,
-        failures=comparison.failures,
-        noise=comparison.noise,
+        title=title or ("Which ranker is best?" if reference is None else f"Against {held}"),
+        verdict=contest.verdict,
+        advice=contest.advice,
+        higher_is_better={m: parse(m).higher_is_better for m in metrics},
+        systems=[_system(contest, standing) for standing in standings],
+        held=held,
+        led=reference is None,
+        tests={s.name: pair for s in standings if (pair := contest.pair(s.name)) is not None},
+        parts=[Tested(name, test, trains.get(name)) for name, test in contest.tests.items()],
+        card=run_card([], metrics, {}, None) | contest.card,
+        latex=contest.to_latex(),
+        segments=segments,
+        cuts=[part for by in cuts for part in parts_of_queries(by, tests)],
+        failures=trained.failures if trained else [],
+        noise=trained.noise if trained else [],
     )
 
 
-def _fitted_system(comparison: Comparison, s: Standing) -> System:
-    outcomes = [comparison.outcomes[s.name, fold.name] for fold in comparison.folds]
+def _system(contest: Contest, s: Standing) -> System:
+    folds = list(contest.tests)
+    facts: list[dict[str, Any]] = []
+    if isinstance(contest, Comparison):
+        facts = [contest.outcomes[s.name, fold].facts for fold in folds]
 
     def model(part: int) -> Any:
         try:
-            return comparison.model(s.name, comparison.folds[part].name)
-        except KeyError:  # it could not be saved
+            return contest.model(s.name, folds[part])
+        except KeyError:  # it is no model, or could not be saved
             return None
 
     return System(
@@ -162,15 +194,15 @@ def _fitted_system(comparison: Comparison, s: Standing) -> System:
         low=s.low,
         high=s.high,
         per_query=s.per_query,
-        scores=[outcome.scores for outcome in outcomes],
+        scores=[contest.scores[s.name, fold] for fold in folds],
         model=model,
         train_seconds=s.train_seconds,
         score_us=s.score_us,
         model_bytes=s.model_bytes,
         features_used=s.features_used,
         params=_params(s),
-        notes=_notes([outcome.facts for outcome in outcomes]),
-        facts=outcomes[0].facts,
+        notes=_notes(facts),
+        facts=facts[0] if facts else {},
     )
 
 
@@ -201,12 +233,19 @@ def number_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def mean_text(value: float) -> str:
+    """Return a metric with four decimals, a dash if it is defined on no query."""
+    return "–" if math.isnan(value) else f"{value:.4f}"
+
+
 def signed_text(value: float, digits: int = 4) -> str:
     """Return a difference with its sign, which 0 does not have.
 
     >>> signed_text(0.0123), signed_text(-0.00001), signed_text(-1.5, 1)
     ('+0.0123', '0.0000', '−1.5')
     """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "−∞" if value < 0 else "+∞"
     text = f"{value:+.{digits}f}"
     return text[1:] if float(text) == 0 else text.replace("-", "−")
 

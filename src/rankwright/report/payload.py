@@ -23,13 +23,14 @@ def payload(
     return {
         "metrics": content.metrics,
         "higher": content.higher_is_better,
-        "segments": {},
+        "start": _start(content),
+        "segments": _segments(content),
         "models": [
             {
                 "name": s.name,
                 "family": s.family,
                 "us": s.score_us,
-                "at": [s.low[main], s.means[main], s.high[main]],
+                "at": _rounded(np.array([s.low[main], s.means[main], s.high[main]])),
             }
             for s in content.systems
         ],
@@ -57,6 +58,24 @@ def payload(
             n: _few_digits(f["guarantee"]) for n, f in facts.items() if f.get("guarantee")
         },
     }
+
+
+def _start(content: Content) -> list[int]:
+    """Return the two systems to begin with: the best, and what it is tested against or beats."""
+    names = [s.name for s in content.systems]
+    held = names.index(content.held) if names else 0
+    return [held or min(1, len(names) - 1), 0]
+
+
+def _segments(content: Content) -> dict[str, Any]:
+    """Return by column the names of the segments, and the number of each query's."""
+    found: dict[str, Any] = {}
+    for part in content.cuts:
+        column = found.setdefault(part.column, {"names": [], "of": [-1] * content.n_queries})
+        for query in np.flatnonzero(part.queries).tolist():
+            column["of"][query] = len(column["names"])
+        column["names"].append(part.value)
+    return found
 
 
 def _noise(study: Any) -> dict[str, Any]:

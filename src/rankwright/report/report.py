@@ -9,14 +9,15 @@ from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
-from rankwright.comparison.result import Comparison
 from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
-from rankwright.report.board import board, downloads, tests_of_best
+from rankwright.evaluation.contest import Contest
+from rankwright.report.board import board, downloads, segment_tables, tests_of_held
 from rankwright.report.content import (
     Content,
     content_of,
+    mean_text,
     number_text,
     p_text,
     signed_text,
@@ -31,24 +32,24 @@ from rankwright.report.samples import data_section
 _SCRIPTS = ("base.js", "plots.js", "ranking.js", "queries.js", "training.js", "begin.js")
 
 
-def write_report(comparison: Comparison, path: PathLike, title: str = "") -> None:
+def write_report(contest: Contest, path: PathLike, title: str = "") -> None:
     """Write a comparison as one self-contained HTML page.
 
     Parameters
     ----------
-    comparison : Comparison
-        What :func:`rankwright.compare` returns.
+    contest : Comparison or Contest
+        What :func:`rankwright.compare` returns, or :func:`rankwright.evaluate` for several systems.
     path : str or path-like
         Usually ``report.html``.
     title : str, optional
         Heading of the page.
     """
-    write_text(path, report_html(comparison, title))
+    write_text(path, report_html(contest, title))
 
 
-def report_html(comparison: Comparison, title: str = "") -> str:
+def report_html(contest: Contest, title: str = "") -> str:
     """Return the page as text; see :func:`write_report`."""
-    return page_of(content_of(comparison, title))
+    return page_of(content_of(contest, title))
 
 
 def page_of(content: Content) -> str:
@@ -75,8 +76,9 @@ def page_of(content: Content) -> str:
             data=_packed(data),
             reasons=_packed(reasons.packed),
             board=board(content),
+            segments=segment_tables(content),
             downloads=downloads(content),
-            tests=tests_of_best(content),
+            tests=tests_of_held(content),
             importances=importances(content),
             data_section=data_section(content.parts),
             lists_kept=sum(found is not None for found in lists),
@@ -97,6 +99,7 @@ def _environment() -> Any:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
+        "mean": mean_text,
         "number": number_text,
         "signed": signed_text,
         "p": p_text,

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name
 from rankwright.data.validation import Floats, Matrix
-from rankwright.report.content import Part
+from rankwright.report.content import Tested
 
 _MOST_BARS = 12
 _MOST_ROWS = 200_000  # documents that moments are taken over
@@ -33,7 +33,7 @@ class Drift:
     difference: float
 
 
-def data_section(parts: list[Part]) -> dict[str, Any]:
+def data_section(parts: list[Tested]) -> dict[str, Any]:
     """Return what the page tells of the data of the first part."""
     part = parts[0]
     samples = {"test": part.test} if part.train is None else {"train": part.train} | {

@@ -85,7 +85,7 @@ const placeLabel = (taken, p, width, right) => {
   return best;
 };
 const tradeoffPart = (data) => {
-  const known = data.models.filter((m) => m.us > 0);
+  const known = data.models.filter((m) => m.us > 0 && m.at[1] !== null);
   if (!$("tradeoff") || known.length < 2) return;
   // Baselines far below would press the others together.
   const models = known.filter((m) => m.family !== "baseline");

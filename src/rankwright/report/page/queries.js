@@ -1,12 +1,5 @@
 // ---- query by query ----
 
-const lengthBins = (lengths) => {
-  const sorted = [...lengths].sort((a, b) => a - b);
-  const third = (k) => sorted[Math.floor((k * sorted.length) / 3)];
-  const [low, one, two, high] = [sorted[0], third(1), third(2), sorted[sorted.length - 1]];
-  if (low === high || one <= low || two <= one) return low === high ? [] : [[low, one], [one + 1, high]].filter(([a, b]) => a <= b);
-  return [[low, one - 1], [one, two - 1], [two, high]];
-};
 const queriesPart = (data, reasonsOf) => {
   if (!$("scatter") || data.models.length < 2) return;
   const choose = { a: $("model-a"), b: $("model-b"), metric: $("metric") };
@@ -16,18 +9,15 @@ const queriesPart = (data, reasonsOf) => {
     el("option", { value: i }, choose.b, model.name);
   });
   data.metrics.forEach((name) => el("option", { value: name }, choose.metric, name));
-  choose.a.value = 1;
-  choose.b.value = 0;
+  [choose.a.value, choose.b.value] = data.start;
+  const lengths = "list-length";
   el("option", { value: "" }, narrow.length, "any");
-  const bins = lengthBins(data.lengths);
-  bins.forEach(([low, high], i) => el("option", { value: i }, narrow.length, low === high ? `${low}` : `${low} to ${high}`));
   el("option", { value: "" }, narrow.segment, "all queries");
   for (const [column, segment] of Object.entries(data.segments)) {
-    const group = el("optgroup", { label: column }, narrow.segment);
-    segment.names.forEach((name, i) => el("option", { value: JSON.stringify([column, i]) }, group, name));
+    const parent = column === lengths ? narrow.length : el("optgroup", { label: column }, narrow.segment);
+    segment.names.forEach((name, i) => el("option", { value: JSON.stringify([column, i]) }, parent, name));
   }
-  narrow.segment.parentElement.hidden = !Object.keys(data.segments).length;
-  narrow.length.parentElement.hidden = !bins.length;
+  for (const select of [narrow.segment, narrow.length]) select.parentElement.hidden = select.options.length < 3;
 
   const step = 100;
   let most = step;
@@ -67,12 +57,9 @@ const queriesPart = (data, reasonsOf) => {
   };
 
   const inside = (q) => {
-    if (narrow.length.value !== "") {
-      const [low, high] = bins[narrow.length.value];
-      if (data.lengths[q] < low || data.lengths[q] > high) return false;
-    }
-    if (narrow.segment.value) {
-      const [column, i] = JSON.parse(narrow.segment.value);
+    for (const select of [narrow.segment, narrow.length]) {
+      if (!select.value) continue;
+      const [column, i] = JSON.parse(select.value);
       if (data.segments[column].of[q] !== i) return false;
     }
     return lowered[q].includes(narrow.text.value.trim().toLowerCase());
