@@ -194,7 +194,6 @@ class Contest:
                 return pair
         return None
 
-
     def model(self, name: str, fold: str | None = None) -> Any:
         """Return the model of a system; of the first fold by default."""
         if name not in self.models:

@@ -17,10 +17,10 @@ _EDGE = 10.0  # room for the arrow of what lies outside
 
 
 @dataclass(frozen=True)
-class Scale:
+class DrawnAxis:
     """Values as places on a drawn axis; what lies outside is clipped.
 
-    >>> Scale(0.0, 1.0).place(0.5)
+    >>> DrawnAxis(0.0, 1.0).place(0.5)
     75.0
     """
 
@@ -59,7 +59,7 @@ def round_values(low: float, high: float) -> list[tuple[float, str]]:
     return [(round(i * step, 12), f"{i * step:.{digits}f}") for i in range(first, last + 1)]
 
 
-def scale_around(rows: list[tuple[float, float, float]]) -> Scale:
+def scale_around(rows: list[tuple[float, float, float]]) -> DrawnAxis:
     """Return a scale for intervals (low, value, high) around the first of them.
 
     A weak system would push all others together: what lies far off is clipped.
@@ -67,13 +67,13 @@ def scale_around(rows: list[tuple[float, float, float]]) -> Scale:
     rows = [row for row in rows if all(map(math.isfinite, row))] or [(0.0, 0.0, 0.0)]
     low, value, high = rows[0]
     reach = 3.0 * (high - low) or 1.0
-    return Scale(
+    return DrawnAxis(
         max(min(row[0] for row in rows), value - reach),
         min(max(row[2] for row in rows), value + reach),
     )
 
 
-def drawn(scale: Scale, low: float, value: float, high: float) -> dict[str, Any]:
+def drawn(scale: DrawnAxis, low: float, value: float, high: float) -> dict[str, Any]:
     """Return an interval as the page draws it."""
     return {
         "x": (scale.place(low), scale.place(value), scale.place(high)),
@@ -90,7 +90,7 @@ def board(content: Content) -> dict[str, Any]:
     main = content.main
     models = [s for s in content.systems if not s.is_baseline] or content.systems
     scale = scale_around([(s.low[main], s.means[main], s.high[main]) for s in models])
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "s": s,
             "interval": drawn(scale, s.low[main], s.means[main], s.high[main]),

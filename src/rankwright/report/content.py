@@ -46,7 +46,8 @@ class System:
     scores : list of ndarray
         Scores of the test documents, one array for each set of test queries.
     model : callable
-        Takes the number of a set of test queries and returns the fitted model, or None if there is none to ask.
+        Takes the number of a set of test queries and returns the model that was fitted for it, or
+        None if there is none to ask.
     train_seconds, score_us, model_bytes, features_used : float, optional
         What it costs.
     params, notes : list of str

@@ -14,9 +14,7 @@ from rankwright.report.reasons import N_REASONS, Reasons
 _MOST_POINTS = 400  # of a curve
 
 
-def payload(
-    content: Content, lists: list[RankedList | None], reasons: Reasons
-) -> dict[str, Any]:
+def payload(content: Content, lists: list[RankedList | None], reasons: Reasons) -> dict[str, Any]:
     """Return the data of plots, lists and filters."""
     main = content.main
     facts = {s.name: s.facts for s in content.systems}
@@ -36,9 +34,7 @@ def payload(
         ],
         "folds": [part.name for part in content.parts],
         "fold": [i for i, part in enumerate(content.parts) for _ in range(part.test.n_queries)],
-        "queries": [
-            str(qid) for part in content.parts for qid in part.test.groups.names.tolist()
-        ],
+        "queries": [str(qid) for part in content.parts for qid in part.test.groups.names.tolist()],
         "lengths": [n for part in content.parts for n in part.test.groups.sizes.tolist()],
         "values": {
             metric: [_rounded(s.per_query[metric]) for s in content.systems]

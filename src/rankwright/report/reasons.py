@@ -26,7 +26,7 @@ from rankwright.report.content import Content, System
 from rankwright.report.rankings import RankedList, by_disagreement
 
 N_REASONS = 5  # of a document and a model
-BUDGET_REASONS = 100_000  # documents times models: 11 bytes each before packing
+BUDGET_REASONS = 130_000  # documents times models: 11 bytes each before packing
 SECONDS = 4.0  # for one model and part; queries that it does not get to have no reasons
 _MOST_EXPLAINED, _FEWEST_EXPLAINED = 20, 8  # documents of a query
 _MOST_FEATURES = 255  # of a model, so that one byte names a feature
@@ -52,7 +52,7 @@ class Reasons:
     documents : dict of int to ndarray of int
         By query, the documents that are explained, as places in its list.
     packed : bytes
-        For each query, system and document a sum, then for each ``N_REASONS`` features, then as
+        For each query, document and system a sum, then for each ``N_REASONS`` features, then as
         many values; sums and values in steps of 0.05, a sum of -128 where nothing is known.
     """
 
@@ -65,27 +65,20 @@ class Reasons:
 def reasons_of(content: Content, lists: list[RankedList | None]) -> Reasons:
     """Return the reasons of the first documents, of as many queries as the page has room for."""
     asked = [i for i, system in enumerate(content.systems) if _can_explain(content, system)]
-    chosen = _chosen(content, lists, asked)
+    chosen = _explained_documents(content, lists, asked)
     n = sum(len(documents) for documents in chosen.values())
-    sums = np.full((len(asked), n), _NONE, dtype=np.int8)
-    features = np.full((len(asked), n, N_REASONS), _MOST_FEATURES, dtype=np.uint8)
-    values = np.zeros((len(asked), n, N_REASONS), dtype=np.int8)
+    sums = np.full((n, len(asked)), _NONE, dtype=np.int8)
+    features = np.full((n, len(asked), N_REASONS), _MOST_FEATURES, dtype=np.uint8)
+    values = np.zeros((n, len(asked), N_REASONS), dtype=np.int8)
     names = []
     for k, i in enumerate(asked):
         found = _ask(content, content.systems[i], lists, chosen)
-        sums[k] = found.sums
-        kept, features[k] = _as_bytes(found.features)
-        values[k] = np.where(features[k] < _MOST_FEATURES, found.values, 0)
+        kept, named = _one_byte_names(found.features)
+        sums[:, k], features[:, k] = found.sums, named
+        values[:, k] = np.where(named < _MOST_FEATURES, found.values, 0)
         names.append([found.names[j] for j in kept])
-    # By query, so that the page finds them without a table.
-    packed = [np.moveaxis(a, 0, 1) for a in (sums, features, values)]
-    begin, blocks = 0, ([], [], [])  # type: tuple[Any, Any, Any]
-    for documents in chosen.values():
-        piece = slice(begin, begin + len(documents))
-        for block, array in zip(blocks, packed, strict=True):
-            block.append(np.moveaxis(array[piece], 1, 0).tobytes())
-        begin = piece.stop
-    return Reasons(asked, names, chosen, b"".join(b"".join(block) for block in blocks))
+    packed = sums.tobytes() + features.tobytes() + values.tobytes()
+    return Reasons(asked, names, chosen, packed)
 
 
 def _can_explain(content: Content, system: System) -> bool:
@@ -101,7 +94,7 @@ def _can_explain(content: Content, system: System) -> bool:
     return True
 
 
-def _chosen(
+def _explained_documents(
     content: Content, lists: list[RankedList | None], asked: list[int]
 ) -> dict[int, Ints]:
     """Return the documents to explain, by query: those that any model puts first."""
@@ -153,7 +146,7 @@ def _ask(
     for number, part in enumerate(content.parts):
         mine = [q for q in order if first[number] <= q < first[number + 1]]
         model, end = system.model(number), time.perf_counter() + SECONDS
-        for some in _pieces(mine, part.test, int(first[number])):
+        for some in _query_pieces(mine, part.test, int(first[number])):
             if time.perf_counter() > end:
                 break
             names, z = centred(model, part.test.select(np.array(some) - first[number]))
@@ -173,7 +166,7 @@ def _ask(
     return _Answers(names, sums, features, values)
 
 
-def _pieces(queries: list[int], test: Dataset, first: int) -> list[list[int]]:
+def _query_pieces(queries: list[int], test: Dataset, first: int) -> list[list[int]]:
     """Cut queries into pieces whose contributions fit into memory."""
     pieces: list[list[int]] = []
     room = 0
@@ -191,7 +184,7 @@ def _quantised(z: Floats) -> NDArray[np.int8]:
     return np.clip(np.rint(z / _STEP), -127, 127).astype(np.int8)
 
 
-def _as_bytes(features: Ints) -> tuple[list[int], NDArray[np.uint8]]:
+def _one_byte_names(features: Ints) -> tuple[list[int], NDArray[np.uint8]]:
     """Return the features that are named most, and the places of all in them; 255 is another."""
     known, counts = np.unique(features[features >= 0], return_counts=True)
     kept = known[np.argsort(-counts, kind="stable")[:_MOST_FEATURES]]
@@ -239,7 +232,7 @@ def importances(content: Content) -> list[dict[str, Any]]:
         if model is None:
             continue
         try:
-            rows = _importance(model, sample, content.main)
+            rows = _feature_drops(model, sample, content.main)
         except Exception:  # of a model of the user's: it has a chart less
             continue
         if rows:
@@ -247,7 +240,7 @@ def importances(content: Content) -> list[dict[str, Any]]:
     return found
 
 
-def _importance(model: Any, sample: Dataset, metric: str) -> list[dict[str, Any]]:
+def _feature_drops(model: Any, sample: Dataset, metric: str) -> list[dict[str, Any]]:
     from rankwright.estimator import as_model
 
     asked = as_model(model, sample.n_features)
@@ -263,9 +256,7 @@ def _importance(model: Any, sample: Dataset, metric: str) -> list[dict[str, Any]
             model, sample, metric, n_repeats=_REPEATS, features=tried.tolist()
         )
     order = np.argsort(-shuffled.mean, kind="stable").tolist()
-    return [
-        {"feature": shuffled.feature_names[j], "drop": float(shuffled.mean[j])} for j in order
-    ]
+    return [{"feature": shuffled.feature_names[j], "drop": float(shuffled.mean[j])} for j in order]
 
 
 def _strength(model: Any, asked: Any, sample: Dataset) -> Floats | None:

@@ -36,9 +36,9 @@ class Drift:
 def data_section(parts: list[Tested]) -> dict[str, Any]:
     """Return what the page tells of the data of the first part."""
     part = parts[0]
-    samples = {"test": part.test} if part.train is None else {"train": part.train} | {
-        "test": part.test
-    }
+    samples = (
+        {"test": part.test} if part.train is None else {"train": part.train} | {"test": part.test}
+    )
     return {
         "name": "" if len(parts) == 1 else part.name,
         "descriptions": {name: sample.describe() for name, sample in samples.items()},
@@ -85,7 +85,7 @@ def histogram(columns: list[Any]) -> list[tuple[str, list[float]]]:
 
 def drifts(train: Dataset, test: Dataset) -> list[Drift]:
     r"""Return the features that differ most, :math:`|\mu_t - \mu_0| / \sqrt{(s_t^2 + s_0^2)/2}`."""
-    first, second = moments(train.X), moments(test.X)
+    first, second = feature_moments(train.X), feature_moments(test.X)
     spread = np.sqrt((first[1] + second[1]) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.where(spread > 0, (second[0] - first[0]) / spread, 0.0)
@@ -103,7 +103,7 @@ def drifts(train: Dataset, test: Dataset) -> list[Drift]:
     ]
 
 
-def moments(X: Matrix) -> tuple[Floats, Floats]:
+def feature_moments(X: Matrix) -> tuple[Floats, Floats]:
     """Return mean and variance of each feature, over evenly taken rows; NaN is left out."""
     step = -(-X.shape[0] // _MOST_ROWS) or 1
     rows = X[::step]

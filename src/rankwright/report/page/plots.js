@@ -35,6 +35,8 @@ const frame = (parent, { width, height, x, y, xTitle, yTitle, label, xTicks = nu
   svg("text", { class: "title", x: 13, y: middle, "text-anchor": "middle", transform: `rotate(-90 13 ${middle})` }, root, yTitle);
   return { root, sx, sy };
 };
+// As wide as there is room, so that letters keep their size on a phone.
+const roomIn = (node, most) => Math.max(300, Math.min(most, node.clientWidth || most));
 const toUser = (root, event) => {
   const box = root.getBoundingClientRect();
   const view = root.viewBox.baseVal;
@@ -93,7 +95,8 @@ const tradeoffPart = (data) => {
   const costs = shown.map((m) => m.us);
   const x = [Math.min(...costs) / 1.7, Math.max(...costs) * 1.7];
   const y = extent(shown.flatMap((m) => m.at), 0.04);
-  const [width, height] = [560, 330];
+  const width = roomIn($("tradeoff"), 560);
+  const height = Math.round(0.59 * width) + 20;
   const plot = frame($("tradeoff"), {
     width, height, x, y, logX: true, xTicks: logTicks(...x), xTitle: "µs to score a document", yTitle: data.metrics[0],
     label: `${data.metrics[0]} against the time to score a document`,

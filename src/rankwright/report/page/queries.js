@@ -138,8 +138,9 @@ const queriesPart = (data, reasonsOf) => {
     points.sort(orders["a-b"]);
     const area = defined.length ? extent(defined.flatMap((q) => [xs[q], ys[q]])) : [0, 1];
     clear($("scatter"));
+    const room = roomIn($("scatter"), 520);
     plot = frame($("scatter"), {
-      width: 520, height: 520, x: area, y: area, xTitle: `${choose.metric.value} of ${a}`, yTitle: `${choose.metric.value} of ${b}`,
+      width: room, height: room, x: area, y: area, xTitle: `${choose.metric.value} of ${a}`, yTitle: `${choose.metric.value} of ${b}`,
       label: `${choose.metric.value} of ${b} against ${a}, ${points.length} queries. Arrow keys move between queries, Enter opens one.`,
     });
     plot.root.setAttribute("tabindex", "0");

@@ -2,18 +2,17 @@
 
 const reasonsPart = (data, bytes) => {
   const { n, systems, features, docs } = data.why;
-  const places = Object.values(docs).map((found) => found.length);
-  const total = places.reduce((a, b) => a + b, 0) * systems.length;
   const begins = {};
-  let begin = 0;
-  for (const [q, found] of Object.entries(docs)) { begins[q] = begin; begin += found.length * systems.length; }
+  let count = 0;
+  for (const [q, found] of Object.entries(docs)) { begins[q] = count; count += found.length; }
+  const total = count * systems.length;
   const signedByte = (i) => (bytes[i] << 24) >> 24;
   // What a model says of a document: null if it was not asked, else its sum and reasons.
   return (q, doc, model) => {
     const k = systems.indexOf(model);
     const at = docs[q] ? docs[q].indexOf(doc) : -1;
     if (k < 0 || at < 0) return null;
-    const record = begins[q] + k * docs[q].length + at;
+    const record = (begins[q] + at) * systems.length + k;
     const sum = signedByte(record);
     if (sum === -128) return null;
     const found = new Map();

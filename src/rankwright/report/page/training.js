@@ -7,11 +7,12 @@ const panel = (title, text, parent = $("charts")) => {
   if (text) el("p", {}, box, text);
   return box;
 };
+const shapeIn = (box) => { const width = roomIn(box, 560); return { width, height: Math.round(0.5 * width) + 40 }; };
 const lineChart = (title, text, xTitle, yTitle, series, { marks = false, xTicks = null } = {}) => {
   const box = panel(title, text);
   const x = extent(series.flatMap((s) => s.x), 0.01);
   const y = extent(series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])]), 0.06);
-  const plot = frame(box, { width: 560, height: 320, x, y, xTitle, yTitle, xTicks, label: `${title}: ${series.map((s) => s.name).join(", ")}` });
+  const plot = frame(box, { ...shapeIn(box), x, y, xTitle, yTitle, xTicks, label: `${title}: ${series.map((s) => s.name).join(", ")}` });
   const points = [];
   const path = (xs, ys) => xs.map((v, i) => `${i ? "L" : "M"}${plot.sx(v).toFixed(1)} ${plot.sy(ys[i]).toFixed(1)}`).join("");
   series.forEach((s, k) => {
@@ -86,7 +87,7 @@ const theoryPart = (data) => {
   for (const [name, g] of Object.entries(data.guarantees)) {
     const box = panel(name, `Its loss promises to be at least ${g.promise} on every query. ${g.holds ? "Kept on every test query." : "Broken!"} Mean loss ${short(g.mean_loss)}, mean bound ${short(g.mean_bound)}.`, $("theory-charts"));
     const plot = frame(box, {
-      width: 560, height: 320, x: extent(g.bound), y: extent([...g.loss, ...g.bound]), xTitle: "bound", yTitle: "loss",
+      ...shapeIn(box), x: extent(g.bound), y: extent([...g.loss, ...g.bound]), xTitle: "bound", yTitle: "loss",
       label: `Loss against bound of ${name}; all points lie above the diagonal: ${g.holds ? "yes" : "no"}`,
     });
     const [low, high] = extent(g.bound);
