@@ -135,9 +135,11 @@ def test_reasons_are_what_explain_says(result: Comparison) -> None:
         one = lists[query]
         assert one is not None
         part = content.parts[one.part]
+        before = sum(earlier.test.n_queries for earlier in content.parts[: one.part])
+        alone = part.test.select(np.array([query - before]))
         for system in found.systems:
             model = result.model(content.systems[system].name, part.name)
-            told = explain(model, part.test.X[one.rows])
+            told = explain(model, alone, alone.feature_names)
             z = told.contributions - told.contributions.mean(axis=0)
             z /= told.scores.std() or 1.0
             for document in documents.tolist():
@@ -153,6 +155,12 @@ def test_reasons_are_what_explain_says(result: Comparison) -> None:
                     assert value == pytest.approx(np.clip(row[j], -6.35, 6.35), abs=0.0251)
                 checked += 1
     assert checked > 100
+
+
+def test_every_model_knows_the_names_of_its_features(result: Comparison) -> None:
+    for name, fold in result.outcomes:
+        model = result.model(name, fold)
+        assert model.feature_names_in_.tolist() == result.folds[0].train.feature_names
 
 
 def test_the_first_documents_of_every_list_have_reasons(result: Comparison) -> None:
@@ -183,9 +191,8 @@ def test_importance_names_the_features_that_count(result: Comparison) -> None:
     by_name = {content.systems[one["system"]].name: one["rows"] for one in importances(content)}
     assert "random" not in by_name  # which has no features
     model = result.model("best-feature")
-    assert (
-        by_name["best-feature"][0]["feature"] == f"feature {int(np.argmax(model.coef_ != 0)) + 1}"
-    )
+    names = model.feature_names_in_.tolist()
+    assert by_name["best-feature"][0]["feature"] == names[int(np.argmax(model.coef_ != 0))]
     for rows in by_name.values():
         drops = [row["drop"] for row in rows]
         assert drops == sorted(drops, reverse=True)
