@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.evaluate import Metrics
+from rankwright.cli.evaluate import Metrics, Segments, kept_for
 from rankwright.cli.export import export_winner, refit_of
 from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
+from rankwright.cli.standings import print_leaderboard, print_segments
 from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     AllowOverlap,
@@ -31,7 +31,6 @@ from rankwright.cli.terminal import (
     doing,
     fill_missing,
     plain_warnings,
-    print_table,
     read_dataset,
     read_entries,
     with_missing,
@@ -90,6 +89,7 @@ def compare(
     folds: Folds = None,
     models: Models = None,
     metric: Metrics = None,
+    segment: Segments = None,
     noise: Noises = None,
     trials: Annotated[
         int, typer.Option(min=1, help="Parameters to try for each model and fold.")
@@ -120,6 +120,7 @@ def compare(
     refit = refit_of(refit, export_to, out)
     _check_before(metrics, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
+    columns = kept_for(columns, segment or [], data)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
@@ -136,6 +137,7 @@ def compare(
                 folder=out,
                 overwrite=overwrite,
                 allow_overlap=allow_overlap,
+                segments=segment or [],
                 callback=callback,
             )
         for what in noise or []:
@@ -209,7 +211,10 @@ def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:
         typer.echo(result.metrics_csv(), nl=False)
     else:
         print_leaderboard(result)
+        print_segments(result.segments, result.metrics[0])
         typer.echo(f"\n{result.verdict}")
+        if result.advice:
+            typer.echo(result.advice)
         for study in result.noise:
             typer.echo("")
             print_study(study)
@@ -303,55 +308,6 @@ def _write_report(result: Comparison, path: Path) -> bool:
 
 
 # ---- what the terminal shows ----
-
-
-def print_leaderboard(result: Comparison) -> None:
-    """Print one line per model, best first."""
-    from rankwright.comparison.tables import size_text
-
-    main, *others = result.metrics
-    p_values = {pair.b: pair.p_holm for pair in result.pairs if pair.a == result.standings[0].name}
-    columns = ["model", main, "95 % interval", "p", *others]
-    columns += ["train s", "µs/doc", "size", "features"]
-    rows = []
-    for s in result.standings:
-        p = p_values.get(s.name)
-        rows.append(
-            [
-                s.name,
-                f"{s.means[main]:.4f}",
-                f"[{s.low[main]:.4f}, {s.high[main]:.4f}]",
-                "" if p is None else f"{p:.4f}",
-                *(f"{s.means[name]:.4f}" for name in others),
-                f"{s.train_seconds:.2f}",
-                f"{s.score_us:.2f}",
-                size_text(s.model_bytes),
-                "" if s.features_used is None else f"{s.features_used:.0f}",
-            ]
-        )
-    failed = sorted({failure.model for failure in result.failures})
-    rows += [[name, "failed", *[""] * (len(columns) - 2)] for name in failed]
-    least_wanted = ["µs/doc", "train s", "size", "features", *reversed(others)]
-    shown, rows = _fitting(columns, rows, least_wanted)
-    print_table(shown, rows)
-    if hidden := [name for name in least_wanted if name not in shown]:
-        typer.echo(f"Not shown, for want of room: {', '.join(hidden)}.", err=True)
-
-
-def _fitting(
-    columns: list[str], rows: list[list[str]], least_wanted: list[str]
-) -> tuple[list[str], list[list[str]]]:
-    """Leave out columns, the least wanted first, until the table fits the terminal."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return columns, rows
-    room = shutil.get_terminal_size().columns
-    for name in least_wanted:
-        widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
-        if sum(widths) + 2 * (len(widths) - 1) <= room:
-            break
-        kept = [i for i, column in enumerate(columns) if column != name]
-        columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
-    return columns, rows
 
 
 @contextlib.contextmanager
