@@ -158,7 +158,7 @@ def content_of(contest: Contest, title: str = "") -> Content:
     trained = contest if isinstance(contest, Comparison) else None
     trains = {fold.name: fold.train for fold in trained.folds} if trained else {}
     return Content(
-        title=title or ("Which ranker is best?" if reference is None else f"Against {held}"),
+        title=title or contest.card.get("title") or _heading(contest),
         verdict=contest.verdict,
         advice=contest.advice,
         higher_is_better={m: parse(m).higher_is_better for m in metrics},
@@ -167,13 +167,25 @@ def content_of(contest: Contest, title: str = "") -> Content:
         led=reference is None,
         tests={s.name: pair for s in standings if (pair := contest.pair(s.name)) is not None},
         parts=[Tested(name, test, trains.get(name)) for name, test in contest.tests.items()],
-        card=run_card([], metrics, {}, None) | contest.card,
+        card=_card(contest),
         latex=contest.to_latex(),
         segments=segments,
         cuts=[part for by in cuts for part in parts_of_queries(by, tests)],
         failures=trained.failures if trained else [],
         noise=trained.noise if trained else [],
     )
+
+
+def _heading(contest: Contest) -> str:
+    return "Which ranker is best?" if contest.reference is None else f"Against {contest.reference}"
+
+
+def _card(contest: Contest) -> dict[str, Any]:
+    """Return the run card with all that the page asks for, also of scores from elsewhere."""
+    if isinstance(contest, Comparison):
+        return contest.card
+    files = [contest.card["data"], *contest.card["systems"].values()] if contest.card else []
+    return run_card([], contest.metrics, {}, None) | {"files": files}
 
 
 def _system(contest: Contest, s: Standing) -> System:
@@ -251,10 +263,10 @@ def signed_text(value: float, digits: int = 4) -> str:
     return text[1:] if float(text) == 0 else text.replace("-", "−")
 
 
-def p_text(p: float) -> str:
+def short_p(p: float) -> str:
     """Return a p-value with as many digits as it deserves.
 
-    >>> p_text(0.00002), p_text(0.0314), p_text(0.72), p_text(1.0)
+    >>> short_p(0.00002), short_p(0.0314), short_p(0.72), short_p(1.0)
     ('<0.0001', '0.0314', '0.72', '>0.99')
     """
     if p < 0.0001:

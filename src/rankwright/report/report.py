@@ -19,7 +19,7 @@ from rankwright.report.content import (
     content_of,
     mean_text,
     number_text,
-    p_text,
+    short_p,
     signed_text,
 )
 from rankwright.report.inline import script_hash
@@ -102,7 +102,7 @@ def _environment() -> Any:
         "mean": mean_text,
         "number": number_text,
         "signed": signed_text,
-        "p": p_text,
+        "p": short_p,
         "size": size_text,
         "quoted": quote,
     }
