@@ -1,4 +1,4 @@
-// The entries of a row, many at once, where the processor has AVX2.
+// The entries of a row, many at once, where the processor has AVX2 or AVX-512.
 //
 // Which entries a batch takes is a matter of speed: it ends before the first one that it cannot
 // read, whatever the reason, and who reads one entry at a time goes on there.
@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "decimal_batch.hpp"
+#include "decimal_octet.hpp"
 #include "letor_tokens.hpp"
 
 namespace rankwright::letor {
@@ -30,31 +31,37 @@ class EntryBatch {
     std::array<std::int32_t, kMost> columns;
     std::array<Float, kMost> values;
 
-    static bool runs_here() {
-        return rankwright::runs_here(InstructionSet::avx2) && __builtin_cpu_supports("bmi");
+    explicit EntryBatch(InstructionSet set)
+        : wide_(set == InstructionSet::avx512 && has_avx512_bytes()),
+          runs_here_(set != InstructionSet::portable &&
+                     rankwright::runs_here(InstructionSet::avx2) && __builtin_cpu_supports("bmi")) {
     }
+    bool runs_here() const { return runs_here_; }
 
     // Reads entries "index:value" with columns from `first` on that increase; returns how many, and
     // moves p to the end of the last. kBefore bytes before p must be readable, and nothing is read
     // from `limit` on.
-    RANKWRIGHT_AVX2 int read(const char*& p, const char* limit, const IndexTexts& texts,
-                             std::int64_t first_index, std::int64_t n_features,
-                             std::int64_t first) {
+    int read(const char*& p, const char* limit, const IndexTexts& texts, std::int64_t first_index,
+             std::int64_t n_features, std::int64_t first) {
         const char* const base = p;
-        const int n_ends = find_ends(base, limit);
+        const int n_ends = wide_ ? find_ends_wide(base, limit) : find_ends(base, limit);
         int n = match_indices(base, n_ends, texts, first_index, n_features, first);
-        n = decimals_.fill(base, begins_.data(), ends_.data(), n);
-        if (!decimals_.convert(values.data())) return 0;
-        p = base + ends_[n - 1];
+        const std::uint32_t *begins = begins_.data(), *ends = bounds_.data() + 1;
+        if (!wide_ || !octets_.read(base, begins, ends, n, values.data())) {
+            n = decimals_.fill(base, begins, ends, n);
+            if (!decimals_.convert(values.data())) return 0;
+        }
+        p = base + ends[n - 1];
         return n;
     }
 
   private:
     // Notes where tokens end, up to the end of the row; returns how many there are.
     __attribute__((target("avx2,bmi"))) int find_ends(const char* p, const char* limit) {
-        std::uint32_t* out = ends_.data();
+        std::uint32_t* const begin = bounds_.data() + 1;
+        std::uint32_t* out = begin;
         std::uint32_t at = 0;
-        for (std::uint64_t stops = 0; stops == 0 && out < ends_.data() + kMost; at += kBlock) {
+        for (std::uint64_t stops = 0; stops == 0 && out < begin + kMost; at += kBlock) {
             if (limit - p < kBlock) break;
             stops = find<'\n', '\r', '#'>(p);
             std::uint64_t bits = (find<' ', '\t'>(p) | stops) & (stops ^ (stops - 1));
@@ -68,35 +75,72 @@ class EntryBatch {
             out += n;
             p += kBlock;
         }
-        return static_cast<int>(std::min<std::ptrdiff_t>(out - ends_.data(), kMost));
+        return static_cast<int>(std::min<std::ptrdiff_t>(out - begin, kMost));
+    }
+
+    RANKWRIGHT_AVX512_BYTES int find_ends_wide(const char* p, const char* limit) {
+        constexpr auto places = [] {
+            std::array<char, kBlock> all{};
+            std::iota(all.begin(), all.end(), char(0));
+            return all;
+        }();
+        std::uint32_t* const begin = bounds_.data() + 1;
+        std::uint32_t* out = begin;
+        std::uint32_t at = 0;
+        for (std::uint64_t stops = 0; stops == 0 && out < begin + kMost; at += kBlock) {
+            if (limit - p < kBlock) break;
+            const __m512i bytes = _mm512_loadu_si512(p);
+            const auto are = [&](char c) RANKWRIGHT_AVX512_BYTES {
+                return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c));
+            };
+            stops = are('\n') | are('\r') | are('#');
+            const std::uint64_t bits = (are(' ') | are('\t') | stops) & (stops ^ (stops - 1));
+            __m512i ends = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(places.data()));
+            const int n = static_cast<int>(_mm_popcnt_u64(bits));
+            for (int i = 0; i < n; i += 16) {
+                const __m512i sixteen = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(ends));
+                _mm512_storeu_si512(
+                    out + i, _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(at))));
+                ends = _mm512_alignr_epi32(ends, ends, 4);
+            }
+            out += n;
+            p += kBlock;
+        }
+        return static_cast<int>(std::min<std::ptrdiff_t>(out - begin, kMost));
     }
 
     // Notes where values begin, and their columns, as long as tokens begin with an index that may
     // come next; returns how many there are.
     int match_indices(const char* base, int n_ends, const IndexTexts& texts,
                       std::int64_t first_index, std::int64_t n_features, std::int64_t column) {
-        const char* here = base;
+        const auto note = [&](int i, std::int64_t index, std::uint32_t begin) {
+            columns[i] = static_cast<std::int32_t>(index);
+            begins_[i] = begin;
+            column = index + 1;
+        };
         int i = 0;
         while (i < n_ends) {
             // Nearly all of a dense file are indices that follow each other.
             const int first = i;
-            const auto* text = texts.from(column);
-            for (int length; i < n_ends && (length = text->match(here)); ++i, ++text) {
-                begins_[i] = static_cast<std::uint32_t>(here + length - base);
-                here = base + ends_[i] + 1;
-            }
+            while (i + texts.kTogether <= n_ends &&
+                   texts.match_together(base, &bounds_[i], column + i - first, &begins_[i]))
+                i += texts.kTogether;
             std::iota(columns.begin() + first, columns.begin() + i,
                       static_cast<std::int32_t>(column));
             column += i - first;
-            if (i == n_ends) break;
-            std::int64_t index;
-            const char* begin = read_short_index(here, index);
-            index -= first_index;
-            if (!begin || index < column || index >= n_features) break;
-            begins_[i] = static_cast<std::uint32_t>(begin - base);
-            columns[i] = static_cast<std::int32_t>(index);
-            here = base + ends_[i++] + 1;
-            column = index + 1;
+            // The others one at a time.
+            for (const int last = std::min(i + texts.kTogether, n_ends); i < last; ++i) {
+                const std::uint32_t begin = bounds_[i] + 1;
+                if (const int length = texts.match(base + begin, column)) {
+                    note(i, column, begin + length);
+                    continue;
+                }
+                std::int64_t index;
+                const char* value = read_short_index(base + begin, index);
+                index -= first_index;
+                if (!value || index < column || index >= n_features) return i;
+                note(i, index, static_cast<std::uint32_t>(value - base));
+            }
         }
         return i;
     }
@@ -120,9 +164,12 @@ class EntryBatch {
                std::uint64_t(static_cast<std::uint32_t>(_mm256_movemask_epi8(at_high))) << 32;
     }
 
+    const bool wide_, runs_here_;
     DecimalBatch<Float> decimals_;
-    std::array<std::uint32_t, kMost + kBlock + kFlatten> ends_;  // of tokens, behind the first
-    std::array<std::uint32_t, kMost> begins_;                    // of values
+    DecimalOctets<Float> octets_;
+    // Token i lies between bounds i and i + 1, counted from the first token.
+    std::array<std::uint32_t, 1 + kMost + kBlock + kFlatten> bounds_{std::uint32_t(-1)};
+    std::array<std::uint32_t, kMost> begins_;  // of values
 };
 
 #else
@@ -133,7 +180,8 @@ struct EntryBatch {
     std::array<std::int32_t, kMost> columns;
     std::array<Float, kMost> values;
 
-    static bool runs_here() { return false; }
+    explicit EntryBatch(InstructionSet) {}
+    bool runs_here() const { return false; }
     int read(const char*&, const char*, const IndexTexts&, std::int64_t, std::int64_t,
              std::int64_t) {
         return 0;

@@ -27,7 +27,7 @@ class LetorOptions:
         allow_nan: bool,
         doc_ids: bool,
         longest_id: int,
-        portable: bool = False,
+        instructions: str = "",
     ) -> None: ...
 
 class LetorText:
