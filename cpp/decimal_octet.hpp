@@ -43,13 +43,13 @@ class DecimalOctets {
     // Two loops, because a processor looks ahead by so many instructions only: all in one would
     // wait for each octet instead of beginning with the next ones.
     RANKWRIGHT_AVX512_BYTES bool read(const char* text, const std::uint32_t* begins,
-                                      const std::uint32_t* ends, int n, Float* out) {
+                                      const std::uint32_t* nexts, int n, Float* out) {
         if (n < kFewest) return false;
         // Some twice rather than fewer at the end.
         const auto start = [n](int i) { return std::min(i, n - kFewest); };
         Odd odd;
         for (int i = 0; i < n; i += kFewest)
-            octets_[i / kFewest] = take(text, begins + start(i), ends + start(i), odd);
+            octets_[i / kFewest] = take(text, begins + start(i), nexts + start(i), odd);
         const bool fit = _mm256_cmpge_epu32_mask(odd.longest, _mm256_set1_epi32(15)) == 0;
         if (!fit || odd.places != 0) return false;
         __m512i largest = _mm512_setzero_si512();
@@ -81,14 +81,14 @@ class DecimalOctets {
     };
 
     RANKWRIGHT_AVX512_BYTES static Octet take(const char* text, const std::uint32_t* begins,
-                                              const std::uint32_t* ends, Odd& odd) {
-        const __m256i lengths =
-            _mm256_sub_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ends)),
+                                              const std::uint32_t* nexts, Odd& odd) {
+        const __m256i lengths =  // with the byte behind
+            _mm256_sub_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(nexts)),
                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(begins)));
         odd.longest =
-            _mm256_max_epu32(odd.longest, _mm256_sub_epi32(lengths, _mm256_set1_epi32(1)));
-        const Half even = take_half(text, ends, spread<0>(lengths), odd);
-        const Half uneven = take_half(text, ends + 1, spread<1>(lengths), odd);
+            _mm256_max_epu32(odd.longest, _mm256_sub_epi32(lengths, _mm256_set1_epi32(2)));
+        const Half even = take_half(text, nexts, spread<0>(lengths), odd);
+        const Half uneven = take_half(text, nexts + 1, spread<1>(lengths), odd);
         const __m128i minus = interleaved(even.minus, uneven.minus);
         const __m128i points = interleaved(even.points, uneven.points);
         return {even.digits, uneven.digits, _mm256_lzcnt_epi32(_mm256_cvtepu16_epi32(points)),
@@ -112,15 +112,15 @@ class DecimalOctets {
     }
 
     // Digits and points of every other token. The bits of a lane are in the order of its bytes.
-    RANKWRIGHT_AVX512_BYTES static Half take_half(const char* text, const std::uint32_t* ends,
+    RANKWRIGHT_AVX512_BYTES static Half take_half(const char* text, const std::uint32_t* nexts,
                                                   __m512i lengths, Odd& odd) {
         const auto load = [=](int i) RANKWRIGHT_AVX512_BYTES {
-            return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + ends[i] - 16));
+            return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + nexts[i] - 17));
         };
         const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load(0)), load(2), 1);
         const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load(4)), load(6), 1);
         const __m512i bytes = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-        const std::uint64_t token = _mm512_cmplt_epu8_mask(bytes_behind(0), lengths);
+        const std::uint64_t token = _mm512_cmplt_epu8_mask(bytes_behind(1), lengths);
         const std::uint64_t first = token & ~(token << 1);
         const std::uint64_t minus =
             _mm512_mask_cmpeq_epi8_mask(first, bytes, _mm512_set1_epi8('-'));

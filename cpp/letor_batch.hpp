@@ -22,7 +22,7 @@ namespace rankwright::letor {
 template <class Float>
 class EntryBatch {
     static constexpr int kBlock = 64;   // bytes that are looked at together
-    static constexpr int kFlatten = 9;  // ends in a block that are noted without counting them
+    static constexpr int kFlatten = 9;  // tokens in a block that are noted without counting them
 
   public:
     static constexpr int kMost = DecimalBatch<Float>::kMost;
@@ -44,23 +44,23 @@ class EntryBatch {
     int read(const char*& p, const char* limit, const IndexTexts& texts, std::int64_t first_index,
              std::int64_t n_features, std::int64_t first) {
         const char* const base = p;
-        const int n_ends = wide_ ? find_ends_wide(base, limit) : find_ends(base, limit);
-        int n = match_indices(base, n_ends, texts, first_index, n_features, first);
-        const std::uint32_t *begins = begins_.data(), *ends = bounds_.data() + 1;
-        if (!wide_ || !octets_.read(base, begins, ends, n, values.data())) {
-            n = decimals_.fill(base, begins, ends, n);
+        const int n_tokens = wide_ ? find_tokens_wide(base, limit) : find_tokens(base, limit);
+        int n = match_indices(base, n_tokens, texts, first_index, n_features, first);
+        const std::uint32_t *begins = begins_.data(), *nexts = starts_.data() + 1;
+        if (!wide_ || !octets_.read(base, begins, nexts, n, values.data())) {
+            n = decimals_.fill(base, begins, nexts, n);
             if (!decimals_.convert(values.data())) return 0;
         }
-        p = base + ends[n - 1];
+        p = base + starts_[n] - 1;
         return n;
     }
 
   private:
-    // Notes where tokens end, up to the end of the row; returns how many there are.
-    __attribute__((target("avx2,bmi"))) int find_ends(const char* p, const char* limit) {
-        std::uint32_t* const begin = bounds_.data() + 1;
+    // Notes where tokens start, up to the end of the row; returns how many there are.
+    __attribute__((target("avx2,bmi"))) int find_tokens(const char* p, const char* limit) {
+        std::uint32_t* const begin = starts_.data() + 1;
         std::uint32_t* out = begin;
-        std::uint32_t at = 0;
+        std::uint32_t at = 1;
         for (std::uint64_t stops = 0; stops == 0 && out < begin + kMost; at += kBlock) {
             if (limit - p < kBlock) break;
             stops = find<'\n', '\r', '#'>(p);
@@ -78,15 +78,15 @@ class EntryBatch {
         return static_cast<int>(std::min<std::ptrdiff_t>(out - begin, kMost));
     }
 
-    RANKWRIGHT_AVX512_BYTES int find_ends_wide(const char* p, const char* limit) {
+    RANKWRIGHT_AVX512_BYTES int find_tokens_wide(const char* p, const char* limit) {
         constexpr auto places = [] {
             std::array<char, kBlock> all{};
             std::iota(all.begin(), all.end(), char(0));
             return all;
         }();
-        std::uint32_t* const begin = bounds_.data() + 1;
+        std::uint32_t* const begin = starts_.data() + 1;
         std::uint32_t* out = begin;
-        std::uint32_t at = 0;
+        std::uint32_t at = 1;
         for (std::uint64_t stops = 0; stops == 0 && out < begin + kMost; at += kBlock) {
             if (limit - p < kBlock) break;
             const __m512i bytes = _mm512_loadu_si512(p);
@@ -95,13 +95,13 @@ class EntryBatch {
             };
             stops = are('\n') | are('\r') | are('#');
             const std::uint64_t bits = (are(' ') | are('\t') | stops) & (stops ^ (stops - 1));
-            __m512i ends = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(places.data()));
+            __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(places.data()));
             const int n = static_cast<int>(_mm_popcnt_u64(bits));
             for (int i = 0; i < n; i += 16) {
-                const __m512i sixteen = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(ends));
+                const __m512i sixteen = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found));
                 _mm512_storeu_si512(
                     out + i, _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(at))));
-                ends = _mm512_alignr_epi32(ends, ends, 4);
+                found = _mm512_alignr_epi32(found, found, 4);
             }
             out += n;
             p += kBlock;
@@ -111,7 +111,7 @@ class EntryBatch {
 
     // Notes where values begin, and their columns, as long as tokens begin with an index that may
     // come next; returns how many there are.
-    int match_indices(const char* base, int n_ends, const IndexTexts& texts,
+    int match_indices(const char* base, int n_tokens, const IndexTexts& texts,
                       std::int64_t first_index, std::int64_t n_features, std::int64_t column) {
         const auto note = [&](int i, std::int64_t index, std::uint32_t begin) {
             columns[i] = static_cast<std::int32_t>(index);
@@ -119,24 +119,23 @@ class EntryBatch {
             column = index + 1;
         };
         int i = 0;
-        while (i < n_ends) {
+        while (i < n_tokens) {
             // Nearly all of a dense file are indices that follow each other.
             const int first = i;
-            while (i + texts.kTogether <= n_ends &&
-                   texts.match_together(base, &bounds_[i], column + i - first, &begins_[i]))
+            while (i + texts.kTogether <= n_tokens &&
+                   texts.match_together(base, &starts_[i], column + i - first, &begins_[i]))
                 i += texts.kTogether;
             std::iota(columns.begin() + first, columns.begin() + i,
                       static_cast<std::int32_t>(column));
             column += i - first;
             // The others one at a time.
-            for (const int last = std::min(i + texts.kTogether, n_ends); i < last; ++i) {
-                const std::uint32_t begin = bounds_[i] + 1;
-                if (const int length = texts.match(base + begin, column)) {
-                    note(i, column, begin + length);
+            for (const int last = std::min(i + texts.kTogether, n_tokens); i < last; ++i) {
+                if (const int length = texts.match(base + starts_[i], column)) {
+                    note(i, column, starts_[i] + length);
                     continue;
                 }
                 std::int64_t index;
-                const char* value = read_short_index(base + begin, index);
+                const char* value = read_short_index(base + starts_[i], index);
                 index -= first_index;
                 if (!value || index < column || index >= n_features) return i;
                 note(i, index, static_cast<std::uint32_t>(value - base));
@@ -167,8 +166,8 @@ class EntryBatch {
     const bool wide_, runs_here_;
     DecimalBatch<Float> decimals_;
     DecimalOctets<Float> octets_;
-    // Token i lies between bounds i and i + 1, counted from the first token.
-    std::array<std::uint32_t, 1 + kMost + kBlock + kFlatten> bounds_{std::uint32_t(-1)};
+    // Of tokens, behind the first; one byte separates them.
+    std::array<std::uint32_t, 1 + kMost + kBlock + kFlatten> starts_{};
     std::array<std::uint32_t, kMost> begins_;  // of values
 };
 

@@ -156,16 +156,15 @@ class IndexTexts {
         return differs(p, i) ? 0 : static_cast<int>(lengths_[i]);
     }
 
-    // Do kTogether tokens begin with the texts of features from `column` on? They are separated by
-    // a byte each: token i begins behind bounds[i], and its number is written to begins[i].
-    bool match_together(const char* text, const std::uint32_t* bounds, std::int64_t column,
+    // Do kTogether tokens, given by places in the text, begin with the texts of features from
+    // `column` on? If so, what is behind those begins at `begins`.
+    bool match_together(const char* text, const std::uint32_t* tokens, std::int64_t column,
                         std::uint32_t* begins) const {
         const std::size_t first = place(column);
-        std::uint64_t difference = 0;
-        for (int i = 0; i < kTogether; ++i) {
-            difference |= differs(text + (bounds[i] + 1u), first + i);
-            begins[i] = bounds[i] + 1 + lengths_[first + i];
-        }
+        std::uint64_t difference = differs(text + tokens[0], first);
+        if (difference) return false;  // of sparse rows
+        for (int i = 1; i < kTogether; ++i) difference |= differs(text + tokens[i], first + i);
+        for (int i = 0; i < kTogether; ++i) begins[i] = tokens[i] + lengths_[first + i];
         return difference == 0;
     }
 
