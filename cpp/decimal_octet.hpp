@@ -120,12 +120,12 @@ class DecimalOctets {
         const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load(0)), load(2), 1);
         const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load(4)), load(6), 1);
         const __m512i bytes = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-        const std::uint64_t token = _mm512_cmplt_epu8_mask(bytes_behind(1), lengths);
-        const std::uint64_t first = token & ~(token << 1);
-        const std::uint64_t minus =
-            _mm512_mask_cmpeq_epi8_mask(first, bytes, _mm512_set1_epi8('-'));
-        const __m512i digits = _mm512_maskz_sub_epi8(token ^ minus, bytes, _mm512_set1_epi8('0'));
-        const std::uint64_t points = _mm512_cmpeq_epi8_mask(digits, _mm512_set1_epi8('.' - '0'));
+        const __mmask64 token = _mm512_cmplt_epu8_mask(bytes_behind(1), lengths);
+        const __mmask64 first = _mm512_cmpeq_epi8_mask(bytes_behind(2), lengths);
+        const __mmask64 minus = _mm512_mask_cmpeq_epi8_mask(first, bytes, _mm512_set1_epi8('-'));
+        const __m512i digits =
+            _mm512_maskz_sub_epi8(_kxor_mask64(token, minus), bytes, _mm512_set1_epi8('0'));
+        const __mmask64 points = _mm512_cmpeq_epi8_mask(digits, _mm512_set1_epi8('.' - '0'));
         // Behind a sign there is something, and behind a point there are one to eight digits.
         odd.places |= (minus & 0x8000800080008000u) | (points & 0x807F807F807F807Fu);
         return {digits, minus, points};

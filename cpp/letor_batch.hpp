@@ -90,11 +90,14 @@ class EntryBatch {
         for (std::uint64_t stops = 0; stops == 0 && out < begin + kMost; at += kBlock) {
             if (limit - p < kBlock) break;
             const __m512i bytes = _mm512_loadu_si512(p);
-            const auto are = [&](char c) RANKWRIGHT_AVX512_BYTES {
-                return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c));
+            const auto find = [&](const auto& chars) RANKWRIGHT_AVX512_BYTES {
+                const __m512i table = _mm512_broadcast_i32x4(
+                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(chars.data())));
+                return _mm512_cmpeq_epi8_mask(bytes, _mm512_shuffle_epi8(table, bytes));
             };
-            stops = are('\n') | are('\r') | are('#');
-            const std::uint64_t bits = (are(' ') | are('\t') | stops) & (stops ^ (stops - 1));
+            stops = find(kLookup<'\n', '\r', '#'>);
+            const std::uint64_t bits =
+                find(kLookup<' ', '\t', '\n', '\r', '#'>) & (stops ^ (stops - 1));
             __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(places.data()));
             const int n = static_cast<int>(_mm_popcnt_u64(bits));
             for (int i = 0; i < n; i += 16) {
@@ -144,17 +147,21 @@ class EntryBatch {
         return i;
     }
 
-    // Where the characters are among kBlock, which must differ in their last four bits. Those bits
-    // look up the one character that a byte could be.
+    // For each value of the last four bits, the one character that a byte could be; the characters
+    // must differ in those bits.
+    template <char... c>
+    static constexpr std::array<char, 16> kLookup = [] {
+        std::array<char, 16> chars{};
+        chars.fill(-1);  // no byte that is looked up
+        ((chars[c & 15] = c), ...);
+        return chars;
+    }();
+
+    // Where the characters are among kBlock.
     template <char... c>
     RANKWRIGHT_AVX2 static std::uint64_t find(const char* p) {
-        constexpr auto table = [] {
-            std::array<char, 32> chars{};
-            chars.fill(-1);  // no byte that is looked up
-            ((chars[c & 15] = chars[16 + (c & 15)] = c), ...);
-            return chars;
-        }();
-        const __m256i chars = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table.data()));
+        const __m256i chars = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(kLookup<c...>.data())));
         const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
         const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32));
         const __m256i at_low = _mm256_cmpeq_epi8(low, _mm256_shuffle_epi8(chars, low));
