@@ -43,10 +43,15 @@ def _learning_curves(model: Any, fold: Fold, metric: Metric) -> dict[str, list[f
 
 def _path(model: Any, fold: Fold, metric: Metric) -> list[dict[str, float]] | None:
     """Return quality against the number of features, for models with a path of l1 penalties."""
+    from sklearn.base import clone
+
     if not model.has_path or model.penalty != "l1":
         return None
     train = fold.train
-    points = model.path(train.X, train.y, train.qid, n_alphas=12, valid=fold.valid, metric=metric)
+    # Of another like it: a path through arrays would take the names of its features.
+    points = clone(model).path(
+        train.X, train.y, train.qid, n_alphas=12, valid=fold.valid, metric=metric
+    )
     return [
         {"alpha": p.alpha, "n_features": p.n_features, "valid": p.quality, "loss": p.loss}
         for p in points

@@ -14,7 +14,7 @@ from rankwright.data.validation import Floats
 from rankwright.metrics.dcg import discounts
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
 from rankwright.metrics.on_data import column
-from rankwright.metrics.order import ranked_rows, sums_at
+from rankwright.metrics.order import rows_by_rank, sums_at
 
 # Ranks of a full list that are added up: k may be 2^31 - 1, and 1/r is then next to nothing.
 _FAR = 100_000
@@ -47,7 +47,7 @@ class _Novelty(RowMetric):
         return np.where(known, found, self.undefined)
 
     def _gained(self, covers: _Covers, scores: Floats, groups: Groups, weights: Floats) -> Floats:
-        ranked = ranked_rows(scores, groups, self.ties)
+        ranked = rows_by_rank(scores, groups, self.ties)
         block = ranked.block[covers.row]
         # One entry for each subtopic and block: how many of its documents cover the subtopic.
         n_blocks = len(ranked.begin)

@@ -13,7 +13,7 @@ from rankwright.data.validation import Floats
 from rankwright.metrics.dcg import discounts, require_gain_labels
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
 from rankwright.metrics.on_data import column
-from rankwright.metrics.order import ranked_rows, sums_at
+from rankwright.metrics.order import rows_by_rank, sums_at
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class ExposureDisparity(RowMetric):
         """Return what each group of each query gets, and what it has."""
         texts = column(self, columns, self.group, len(y))
         names, code = np.unique(texts.astype(str), return_inverse=True)
-        ranked = ranked_rows(scores, groups, self.ties)
+        ranked = rows_by_rank(scores, groups, self.ties)
         seen = self._exposure(groups)
         # A block's documents share what its ranks have.
         mean = (seen[ranked.begin + ranked.size] - seen[ranked.begin]) / ranked.size

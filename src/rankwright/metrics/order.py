@@ -30,7 +30,7 @@ class RankedRows:
     size: Ints
 
 
-def ranked_rows(scores: Floats, groups: Groups, ties: str) -> RankedRows:
+def rows_by_rank(scores: Floats, groups: Groups, ties: str) -> RankedRows:
     """Rank the rows of each query; with ``ties="order"`` every row is a block of its own."""
     query = groups.query_of_rows()
     order = np.lexsort((-scores, query))  # stable: equal scores keep the order of the rows
