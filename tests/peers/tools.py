@@ -362,8 +362,7 @@ def _tools() -> dict[str, Metric]:
         ("bpref", "bpref"),
     ):
         tools[f"trec:{name}"] = partial(trec, metric=text)
-    tools["ranx:r_precision"] = partial(ranx, metric="r_precision")
-    tools["ranx:bpref"] = partial(ranx, metric="bpref")
+    tools["ranx:r_precision"] = partial(ranx, metric="r-precision")
     for k in CUTOFFS:
         for name, text, other in (
             ("ndcg", "ndcg_cut", "nDCG"),
