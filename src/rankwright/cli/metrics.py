@@ -129,7 +129,9 @@ def kept_for(
 
     parsed = [_parsed(metric) for metric in metrics]
     needed = {column: f"--segment {by}" for by in segments if (column := column_of_segment(by))}
-    needed |= {column: str(metric) for metric in parsed for column in metric.needs}
+    for metric in parsed:
+        for column in metric.needs:
+            needed.setdefault(column, str(metric))
     needed.pop(DOC_ID, None)  # which is known without being kept
     if needed and not os.path.isdir(path) and format_of(path, columns.format) not in TABLES:
         column, who = next(iter(needed.items()))
