@@ -85,7 +85,7 @@ def test_compare_and_tune_take_it_to_other_processes(run: Cli) -> None:
         ("own_cli_metrics.py:f", "rankwright: own_cli_metrics.py: defines no 'f'.\n"),
         (
             "broken.py:f",
-            "rankwright: broken.py: cannot be run: NameError: name 'x' is not defined\n",
+            "rankwright: broken.py: cannot be run: RuntimeError: no\n",
         ),
         ("json.py:f", "rankwright: json.py: there is another module 'json': rename the file.\n"),
         (

@@ -54,17 +54,16 @@ _BY_ROLE = {
 }
 
 
-def read_metrics(
-    texts: Sequence[str], roles: Mapping[str, str | None] | None = None
-) -> list[MetricLike]:
+def read_metrics(texts: Sequence[str] | None, **roles: str | None) -> list[MetricLike]:
     """Return metrics by text or from files; those that look at a column look at the named one."""
+    from rankwright.evaluation.measure import DEFAULT_METRICS
     from rankwright.metrics.metric import fields_of
 
-    found: list[MetricLike] = [read_metric(text) for text in texts]
-    for role, column in (roles or {}).items():
+    found: list[MetricLike] = [read_metric(text) for text in texts or DEFAULT_METRICS]
+    for role, column in roles.items():
         if column is None:
             continue
-        known = [text for text in found if role in fields_of(_parsed(text))]
+        known = [text for text in found if role in fields_of(_as_metric(text))]
         found += () if known else _BY_ROLE[role]
         found = [_looking_at(text, role, column) for text in found]
     return found
@@ -74,7 +73,7 @@ def read_metric(text: str) -> MetricLike:
     """Return a metric by its text, or the function or metric that a file defines."""
     match = _OWN.fullmatch(text)
     metric: MetricLike = text if match is None else _from_file(match["path"], match["name"])
-    _parsed(metric)
+    _as_metric(metric)
     return metric
 
 
@@ -101,7 +100,7 @@ def _from_file(path: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def _parsed(metric: MetricLike) -> Metric:
+def _as_metric(metric: MetricLike) -> Metric:
     from rankwright.metrics import parse
 
     return parse(metric)
@@ -110,7 +109,7 @@ def _parsed(metric: MetricLike) -> Metric:
 def _looking_at(metric: MetricLike, role: str, column: str) -> MetricLike:
     from rankwright.metrics.metric import fields_of
 
-    known: Any = _parsed(metric)
+    known: Any = _as_metric(metric)
     told = isinstance(metric, str) and f"{role}=" in metric
     return metric if told or role not in fields_of(known) else replace(known, **{role: column})
 
@@ -127,7 +126,7 @@ def kept_for(
     from rankwright.evaluation.segments import column_of_segment
     from rankwright.metrics.metric import fields_of
 
-    parsed = [_parsed(metric) for metric in metrics]
+    parsed = [_as_metric(metric) for metric in metrics]
     needed = {column: f"--segment {by}" for by in segments if (column := column_of_segment(by))}
     for metric in parsed:
         for column in metric.needs:
@@ -148,7 +147,9 @@ def exposure_by_group(
     from rankwright.estimator import as_model
     from rankwright.metrics import ExposureDisparity
 
-    kinds = [known for metric in metrics if isinstance(known := _parsed(metric), ExposureDisparity)]
+    kinds = [
+        known for metric in metrics if isinstance(known := _as_metric(metric), ExposureDisparity)
+    ]
     lines = []
     for name, system in systems.items() if kinds else ():
         scores = system
