@@ -134,9 +134,7 @@ def test_columns_are_kept_and_subtopics_are_no_feature(run: Cli, tmp_path: Path)
 def test_columns_need_a_table(run: Cli, tmp_path: Path) -> None:
     rw.write_letor(rw.data.make_mslr_like(4, 3, 5), tmp_path / "data.txt")
     code, _, err = run("evaluate", "data.txt", "scores.txt", "--subtopics", "topic")
-    message = (
-        "alpha_ndcg@10(subtopics=topic) needs a table with a column 'topic', and data.txt is none."
-    )
+    message = "alpha_ndcg@10(subtopics=topic) needs a table with that column, and data.txt is none."
     assert (code, err) == (2, f"rankwright: {message}\n")
     code, _, err = run("evaluate", "data.csv", "scores.txt", "--group", "colour")
     assert code == 2

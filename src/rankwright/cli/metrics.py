@@ -130,11 +130,11 @@ def kept_for(
     needed = {column: f"--segment {by}" for by in segments if (column := column_of_segment(by))}
     for metric in parsed:
         for column in metric.needs:
-            needed.setdefault(column, str(metric))
-    needed.pop(DOC_ID, None)  # which is known without being kept
+            if column != DOC_ID:  # which is known without being kept
+                needed.setdefault(column, str(metric))
     if needed and not os.path.isdir(path) and format_of(path, columns.format) not in TABLES:
-        column, who = next(iter(needed.items()))
-        raise ValueError(f"{who} needs a table with a column {column!r}, and {path} is none.")
+        who = next(iter(needed.values()))
+        raise ValueError(f"{who} needs a table with that column, and {path} is none.")
     topics = {fields_of(metric).get("subtopics") for metric in parsed} - {None, *columns.ignore}
     keep = dict.fromkeys([*columns.keep, *needed])
     return replace(columns, keep=[*keep], ignore=[*columns.ignore, *sorted(map(str, topics))])
