@@ -352,6 +352,9 @@ def test_segments_are_in_the_page() -> None:
     text = report_html(result)
     for segment in result.segments:
         assert f'<th scope="row">{segment.value}</th><td class="n">{segment.n_queries}</td>' in text
+    both = rw.evaluate({"one": data.X[:, 0], "other": data.X[:, 1]}, data, segments=["country"])
+    ends = [s.differences["other"] for s in content_of(both).segments]
+    assert report_html(both).count('<b class="gap"') == sum(e[1] > 0 or e[2] < 0 for e in ends)
 
 
 # ---- tables for other papers and pages ----

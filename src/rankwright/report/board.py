@@ -66,7 +66,7 @@ def scale_around(rows: list[tuple[float, float, float]]) -> DrawnAxis:
     """
     rows = [row for row in rows if all(map(math.isfinite, row))] or [(0.0, 0.0, 0.0)]
     low, value, high = rows[0]
-    reach = 3.0 * (high - low) or 1.0
+    reach = 6.0 * (high - low) or 1.0
     return DrawnAxis(
         max(min(row[0] for row in rows), value - reach),
         min(max(row[2] for row in rows), value + reach),
@@ -186,6 +186,6 @@ def segment_tables(content: Content) -> list[dict[str, Any]]:
 def _in_segment(segment: Segment, name: str) -> dict[str, Any]:
     """Return a system's mean, and its difference from what it is held against, if it is not it."""
     difference = segment.differences.get(name)
-    clear = difference is not None and (difference[1] > 0 or difference[2] < 0)
+    parted = difference is not None and (difference[1] > 0 or difference[2] < 0)
     mean = next(iter(segment.means[name].values()))
-    return {"mean": mean, "difference": difference, "clear": clear}
+    return {"mean": mean, "difference": difference, "parted": parted}

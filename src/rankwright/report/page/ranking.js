@@ -27,21 +27,21 @@ const reasonTable = (parent, names, kinds, answers, largest) => {
   const table = el("table", { class: "why" }, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Reasons" }, parent));
   const head = el("tr", {}, el("thead", {}, table));
   el("th", { scope: "col" }, head, "feature");
-  names.forEach((name, i) => el("th", { scope: "col", colspan: 2, class: kinds[i] }, head, name));
+  names.forEach((name, i) => el("th", { scope: "col", class: `n ${kinds[i]}` }, head, name));
   if (answers.every(Boolean)) el("th", { scope: "col", class: "n" }, head, "difference");
   const body = el("tbody", {}, table);
   const row = (feature, values, kind = "") => {
     const tr = el("tr", { class: kind }, body);
     el("th", { scope: "row", title: feature }, tr, feature);
     values.forEach((value, i) => {
-      const cell = el("td", { class: "bar" }, tr);
+      const cell = el("td", { class: "n" }, tr);
       const bar = svg("svg", { viewBox: "-60 0 120 12", width: 120, height: 12, "aria-hidden": "true" }, cell);
       svg("line", { class: "zero", x1: 0, x2: 0, y1: 0, y2: 12 }, bar);
       if (value !== null) {
         const width = (58 * Math.min(Math.abs(value), largest)) / largest;
         svg("rect", { class: kinds[i], x: value < 0 ? -width : 0, y: 2, width, height: 8 }, bar);
       }
-      el("td", { class: "n" }, tr, value === null ? "small" : signed(value, 2));
+      el("span", {}, cell, value === null ? "small" : signed(value, 2));
     });
     if (answers.every(Boolean)) {
       const known = values.every((v) => v !== null);
@@ -90,6 +90,7 @@ const drillPart = (data, reasonsOf) => {
       const kind = Math.abs(y1 - y2) < 2 ? "" : y2 < y1 ? "up" : "down";
       svg("path", { class: `link ${kind}`, "data-doc": doc, d: `M0 ${y1} C${w / 2} ${y1} ${w / 2} ${y2} ${w} ${y2}` }, middle);
     }
+    if (chosen !== null) light(String(chosen));
   };
   const light = (doc) => {
     for (const node of $("lists").querySelectorAll("[data-doc]")) node.classList.toggle("lit", node.dataset.doc === doc);
