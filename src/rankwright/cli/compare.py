@@ -63,11 +63,13 @@ Noises = Annotated[
     list[Noise] | None,
     typer.Option(help="Also study how the models behave with this noise; may be repeated."),
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Parameters to try for each model and fold.")]
 Refit = Annotated[
     str | None,
     typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
 ]
+Trials = Annotated[int, typer.Option(min=1, help="Parameters to try for each model and fold.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")]
 RunFolder = Annotated[
     str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
 ]
@@ -93,7 +95,7 @@ def compare(
     segment: Segments = None,
     noise: Noises = None,
     trials: Trials = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")] = 0,
+    seed: Seed = 0,
     out: RunFolder = "comparison",
     title: Title = "",
     refit: Refit = None,
@@ -102,7 +104,7 @@ def compare(
     allow_overlap: AllowOverlap = False,
     columns: Columns = TRAINING,
     as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
+    as_csv: AsCsv = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     jobs: Processes = None,
 ) -> None:
