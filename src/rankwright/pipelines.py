@@ -7,7 +7,7 @@ last one is a model of the library. What a step gives has the width that the nex
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -261,9 +261,7 @@ def _width(name: str, step: Any, n: int) -> int:
         raise _misfit(name, vars(step).get("n_features_in_"), n)
     if kind == "ColumnTransformer":
         return _width_of_columns(step, n)
-    if kind == "FunctionTransformer":
-        return n
-    return len(step.get_feature_names_out())
+    return KNOWN[kind].width(step)
 
 
 def _width_of_columns(step: Any, n: int) -> int:
@@ -271,16 +269,17 @@ def _width_of_columns(step: Any, n: int) -> int:
     names = vars(step).get("feature_names_in_")
     if names is not None and (len(names) != n or not all(type(name) is str for name in names)):
         raise DataError(f"feature_names_in_ must be {n} texts, one for each feature.")
-    begin, places, slices = 0, {}, {}
+    told = dict(vars(step).get("_transformer_to_input_indices", {}))
+    begin, slices = 0, {}
     for name, inner, columns in _steps(step, "transformers_", 3):
-        places[name] = _places(columns, n, names)
-        empty = not places[name] or (isinstance(inner, str) and inner == "drop")
-        width = 0 if empty else _width(name, inner, len(places[name]))
+        places, listed = _places(columns, n, names), told.pop(name, None)
+        # The file has a number for each: before that, no size of it is believed.
+        if type(listed) is not list or len(listed) != len(places) or listed != list(places):
+            raise DataError(f"_transformer_to_input_indices must be the columns of {name!r:.80}.")
+        empty = not places or (isinstance(inner, str) and inner == "drop")
+        width = 0 if empty else _width(name, inner, len(places))
         slices[name] = slice(begin, begin + width) if width or not empty else slice(0, 0)
         begin += width
-    told = vars(step).get("_transformer_to_input_indices", {})
-    if {**told, **places} != told or any(told.get(k) for k in told.keys() - places.keys()):
-        raise DataError("_transformer_to_input_indices must be the columns of the transformers.")
     found = vars(step).get("output_indices_", {})
     if {k: v for k, v in found.items() if v != slice(0, 0)} != {
         k: v for k, v in slices.items() if v != slice(0, 0)
@@ -289,14 +288,14 @@ def _width_of_columns(step: Any, n: int) -> int:
     return begin
 
 
-def _places(columns: Any, n: int, names: Any) -> list[int]:
+def _places(columns: Any, n: int, names: Any) -> Sequence[int]:
     """Return the places of columns that are told by names, places, truths or a slice."""
     known = {} if names is None else {name: place for place, name in enumerate(names)}
     if isinstance(columns, slice):
         begin = known[columns.start] if type(columns.start) is str else columns.start
         # The last label is within, as for pandas.
         end = known[columns.stop] + 1 if type(columns.stop) is str else columns.stop
-        return list(range(n))[begin : end : columns.step]
+        return range(n)[begin : end : columns.step]
     listed: list[Any] = [columns] if isinstance(columns, str | int) else list(columns)
     if listed and all(isinstance(column, bool | np.bool_) for column in listed):
         if len(listed) != n:

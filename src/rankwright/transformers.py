@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
@@ -170,6 +170,8 @@ def _polynomials(t: Any, n: int) -> Rules:
 
 def _encoded(t: Any, n: int) -> Rules:
     """Say what follows from the categories, and from those that are rare or dropped."""
+    if len(t.categories_) != n:
+        raise DataError(f"categories_ must be those of {n} columns.")
     sizes = [len(levels) for levels in t.categories_]
     rare = [_rare(t, j) for j in range(n)]
     kept = [_n_kept(size, r) for size, r in zip(sizes, rare, strict=True)]
@@ -243,19 +245,27 @@ def _nothing(t: Any, n: int) -> Rules:
 
 @dataclass(frozen=True)
 class Known:
-    """A transformer: where its class is, what its ``fit`` sets, and what ``transform`` reads."""
+    """A transformer: its class, what ``fit`` sets, what ``transform`` reads and how wide it is."""
 
     module: str
     rules: Callable[[Any, int], Rules] = _nothing
-    reads: Callable[[Any], list[str]] = field(default=lambda t: [])
+    reads: Callable[[Any], list[str]] = lambda t: []
+    width: Callable[[Any], int] = lambda t: t.n_features_in_
+
+
+def _named_width(t: Any) -> int:
+    """Return how many columns come out, where the file has something of each that goes in."""
+    return len(t.get_feature_names_out())
 
 
 _PREPROCESSING = "sklearn.preprocessing"
 _SELECTION = "sklearn.feature_selection"
-_BY_SCORES = Known(_SELECTION, _selected("scores_", "pvalues_"))
+_BY_SCORES = Known(_SELECTION, _selected("scores_", "pvalues_"), width=_named_width)
 KNOWN: dict[str, Known] = {
-    "SimpleImputer": Known("sklearn.impute", _imputed, _used(("add_indicator", "indicator_"))),
-    "MissingIndicator": Known("sklearn.impute", _indicated),
+    "SimpleImputer": Known(
+        "sklearn.impute", _imputed, _used(("add_indicator", "indicator_")), _named_width
+    ),
+    "MissingIndicator": Known("sklearn.impute", _indicated, width=_named_width),
     "StandardScaler": Known(
         _PREPROCESSING,
         _scaled("mean_", "var_", "scale_"),
@@ -275,12 +285,17 @@ KNOWN: dict[str, Known] = {
     "PowerTransformer": Known(_PREPROCESSING, _powers, _used(("standardize", "_scaler"))),
     "QuantileTransformer": Known(_PREPROCESSING, _quantiles),
     "KBinsDiscretizer": Known(
-        _PREPROCESSING, _bins, lambda t: [] if t.encode == "ordinal" else ["_encoder"]
+        _PREPROCESSING,
+        _bins,
+        lambda t: [] if t.encode == "ordinal" else ["_encoder"],
+        _named_width,
     ),
-    "PolynomialFeatures": Known(_PREPROCESSING, _polynomials),
+    "PolynomialFeatures": Known(
+        _PREPROCESSING, _polynomials, width=lambda t: int(t.n_output_features_)
+    ),
     "Normalizer": Known(_PREPROCESSING),
     "Binarizer": Known(_PREPROCESSING),
-    "OneHotEncoder": Known(_PREPROCESSING, _encoded, lambda t: ["_n_features_outs"]),
+    "OneHotEncoder": Known(_PREPROCESSING, _encoded, lambda t: ["_n_features_outs"], _named_width),
     "OrdinalEncoder": Known(_PREPROCESSING, _encoded, lambda t: ["_missing_indices"]),
     "FunctionTransformer": Known(_PREPROCESSING),  # without a function: it changes nothing
     "SelectKBest": _BY_SCORES,
@@ -289,9 +304,9 @@ KNOWN: dict[str, Known] = {
     "SelectFdr": _BY_SCORES,
     "SelectFwe": _BY_SCORES,
     "GenericUnivariateSelect": _BY_SCORES,
-    "VarianceThreshold": Known(_SELECTION, _selected("variances_")),
-    "PCA": Known("sklearn.decomposition", _projected, lambda t: ["mean_"]),
-    "TruncatedSVD": Known("sklearn.decomposition", _projected),
+    "VarianceThreshold": Known(_SELECTION, _selected("variances_"), width=_named_width),
+    "PCA": Known("sklearn.decomposition", _projected, lambda t: ["mean_"], _named_width),
+    "TruncatedSVD": Known("sklearn.decomposition", _projected, width=_named_width),
 }
 COMPOSITES = {
     "Pipeline": "sklearn.pipeline",

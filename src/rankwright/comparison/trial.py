@@ -237,13 +237,14 @@ def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: str) 
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:
+    from rankwright.model_file import PIPELINE
     from rankwright.models import CLASSES
     from rankwright.persistence import packed
 
     content = io.BytesIO()
     np.save(content, scores, allow_pickle=False)
     files = {"scores.npy": content.getvalue()}
-    if type(model).__name__ in CLASSES:
+    if type(model).__name__ in (*CLASSES, PIPELINE):
         with contextlib.suppress(TypeError):  # what cannot be saved was still measured
             files["model.rw"] = packed(model)
     return files
@@ -251,18 +252,21 @@ def _files(model: Any, scores: Floats) -> dict[str, bytes]:
 
 def _score(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
+    from rankwright.adapters import predicted
     from rankwright.estimator import as_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the trial has told
-        test = as_model(model, test.n_features).align(test)
-    scores = np.asarray(model.predict(test.X), dtype=np.float64)
+        asked = as_model(model, test.n_features)
+        test = asked.align(test)
+    rows = asked.rows(test)
+    scores = np.asarray(predicted(model, rows), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")
     best, spent = math.inf, 0.0
     for _ in range(20):
         begin = time.perf_counter()
-        model.predict(test.X)
+        predicted(model, rows)
         seconds = time.perf_counter() - begin
         best, spent = min(best, seconds), spent + seconds
         if spent > 0.2:
