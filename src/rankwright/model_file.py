@@ -226,6 +226,10 @@ def decode(value: Any, objects: Objects) -> Any:
             return make(np.array, {"object": found, "dtype": np.bool_ if truths else np.float64})
         case [("texts", list(items))] if all(type(item) is str for item in items):
             return np.array(items, dtype=str)
+        case [("pairs", list(pairs))] if all(
+            type(pair) is list and len(pair) == 2 and type(pair[0]) is int for pair in pairs
+        ):
+            return {key: decode(item, objects) for key, item in pairs}
         case [("dict", dict(items))]:
             return {key: decode(item, objects) for key, item in items.items()}
     return objects(value)

@@ -254,6 +254,8 @@ class _Writer:
         if isinstance(value, dict) and all(type(key) is str for key in value):
             items = value.items()
             return {"dict": {k: self.encode(item, f"{name}.{k}", where) for k, item in items}}
+        if isinstance(value, dict) and all(type(key) is int for key in value):
+            return {"pairs": [[k, self.encode(item, f"{name}.{k}")] for k, item in value.items()]}
         return self._object(value, name)
 
     def _object(self, value: Any, name: str) -> Any:

@@ -50,8 +50,6 @@ def as_value(value: Any, encode: Callable[[Any], Any]) -> Any:
         return {"objects": [encode(item) for item in value]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.ndim == 1:
         return {"numbers": encode(value.tolist()), "dtype": value.dtype.name}
-    if isinstance(value, dict) and any(type(key) is not str for key in value):
-        return {"pairs": [[encode(key), encode(item)] for key, item in value.items()]}
     if isinstance(value, slice):
         return {"slice": encode([value.start, value.stop, value.step])}
     if isinstance(value, np.dtype) and _is_plain(value):
@@ -79,11 +77,6 @@ def made_value(value: dict[str, Any], objects: Objects) -> Any:
         ):
             content = decode(items, objects)
             return make(np.array, {"object": content, "dtype": np.dtype(name)})
-        case [("pairs", list(pairs))] if all(type(p) is list and len(p) == 2 for p in pairs):
-            keys = [decode(key, objects) for key, _ in pairs]
-            if not all(isinstance(key, int | float | str) for key in keys):
-                raise no_kind(value)
-            return dict(zip(keys, (decode(item, objects) for _, item in pairs), strict=True))
         case [("slice", list(ends))] if len(ends) == 3 and all(
             end is None or type(end) in (int, str) for end in ends
         ):
