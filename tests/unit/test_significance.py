@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankwright.evaluation import compare_pairs
+from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.significance import (
     detectable_difference,
     holm,
-    randomization_test,
+    holm_levels,
     t_test,
 )
 
@@ -36,7 +37,7 @@ def enumerated(d: Any) -> float:
 @given(differences)
 @settings(max_examples=60, deadline=None)
 def test_few_queries_are_tested_exactly(d: Any) -> None:
-    assert randomization_test([d])[0] == pytest.approx(enumerated(d), abs=1e-12)
+    assert sign_tests([d])[0].p_value == pytest.approx(enumerated(d), abs=1e-12)
 
 
 def test_many_queries_agree_with_scipy() -> None:
@@ -46,7 +47,7 @@ def test_many_queries_agree_with_scipy() -> None:
         (a, b), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",
         n_resamples=20_000, vectorized=True, rng=np.random.default_rng(0),
     )  # fmt: skip
-    ours = randomization_test([a - b], n_resamples=20_000)[0]
+    ours = sign_tests([a - b], n_resamples=20_000)[0].p_value
     assert ours == pytest.approx(theirs.pvalue, abs=4 * math.sqrt(0.25 / 20_000))
     assert t_test(a - b) == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-10)
 
@@ -54,14 +55,63 @@ def test_many_queries_agree_with_scipy() -> None:
 @pytest.mark.parametrize("n_resamples", [1, 99, 10_000])
 def test_p_is_never_zero(n_resamples: int) -> None:
     # Of 2^40 sign patterns only two are as extreme as the one seen: the sample has none of them.
-    assert randomization_test([np.ones(40)], n_resamples=n_resamples)[0] == 1 / (n_resamples + 1)
+    (test,) = sign_tests([np.ones(40)], n_resamples=n_resamples)
+    assert test.p_value == 1 / (n_resamples + 1)
 
 
 def test_under_the_null_hypothesis_p_values_are_uniform() -> None:
     rng = np.random.default_rng(0)
-    p = randomization_test([rng.normal(size=40) for _ in range(400)], n_resamples=999)
+    tests = sign_tests([rng.normal(size=40) for _ in range(400)], n_resamples=999)
+    p = np.array([test.p_value for test in tests])
     assert stats.kstest(p, "uniform").pvalue > 0.01
     assert p.min() >= 1 / 1000
+
+
+@given(differences, st.sampled_from([0.02, 0.05, 0.2, 0.5]), st.integers(0, 1))
+@settings(max_examples=150, deadline=None)
+def test_the_interval_holds_what_the_test_does_not_refute(d: Any, alpha: float, few: int) -> None:
+    # By the definition: a shift is inside if the test of what is left without it has p >= alpha.
+    (test,) = sign_tests([d], n_resamples=100 if few else 10_000)
+    low, high = test.interval(alpha)
+    assert low <= d.mean() + 1e-12
+    assert high >= d.mean() - 1e-12
+    assert (low <= 0 <= high) == (test.p_value >= alpha)
+    for end, outwards in ((low, -1.0), (high, 1.0)):
+        if test.exact and math.isfinite(end):
+            assert enumerated(d - end + outwards * 1e-6) >= alpha
+            assert enumerated(d - end - outwards * 1e-6) < alpha
+
+
+def test_the_interval_of_many_queries_is_that_of_the_normal_law() -> None:
+    d = np.random.default_rng(0).normal(0.02, 0.3, 2000)
+    low, high = sign_tests([d])[0].interval(0.05)
+    half = 1.96 * d.std(ddof=1) / math.sqrt(len(d))
+    assert [low, high] == pytest.approx([d.mean() - half, d.mean() + half], abs=0.05 * half)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    tests = sign_tests([rng.normal(0.3, 1, 25) for _ in range(600)], n_resamples=999)
+    inside = [low <= 0.3 <= high for low, high in (test.interval(0.1) for test in tests)]
+    assert np.mean(inside) == pytest.approx(0.9, abs=4 * math.sqrt(0.09 / 600))
+
+
+@given(st.lists(st.floats(0, 0.2).map(lambda p: round(p, 3)), min_size=1, max_size=8))
+def test_levels_say_what_holm_says(p: list[float]) -> None:
+    assert ((holm(p) < 0.05) == (np.array(p) < holm_levels(p))).all()
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_intervals_and_p_values_agree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    base = rng.random(40)
+    values = {f"m{i}": base + rng.normal(0.03 * i, 0.2, 40) for i in range(5)}
+    families = [[("m4", "m0"), ("m4", "m1"), ("m4", "m3")], [("m4", "m2")]]
+    pairs = compare_pairs(values, families=families, n_resamples=500)
+    assert [(p.a, p.b) for p in pairs] == [pair for family in families for pair in family]
+    assert all(p.significant != (p.low <= 0 <= p.high) for p in pairs)
+    assert pairs[3].p_holm == pairs[3].p_randomization  # a family of one
 
 
 def test_t_test_without_spread() -> None:

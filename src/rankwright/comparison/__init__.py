@@ -11,10 +11,11 @@ from rankwright.comparison.compare import compare
 from rankwright.comparison.entries import Entry, lineup, read_lineup
 from rankwright.comparison.noise_curves import Difference, NoiseStudy
 from rankwright.comparison.noise_study import Fit, noise_study
-from rankwright.comparison.result import Comparison, Failure, Standing
+from rankwright.comparison.result import Comparison, Failure
 from rankwright.comparison.space import Choice, Range
 from rankwright.comparison.trial import Event
 from rankwright.comparison.tune import Study, Trial, tune
+from rankwright.evaluation.contest import Standing
 
 __all__ = [
     "Choice",

@@ -29,6 +29,7 @@ from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold, split
 from rankwright.evaluation.measure import DEFAULT_METRICS
 from rankwright.evaluation.overlap import check_overlap
+from rankwright.evaluation.segments import parts_of_queries
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric, per_query_of_all
 from rankwright.metrics.parsing import parse
@@ -53,6 +54,7 @@ def compare(
     folder: PathLike | None = None,
     overwrite: bool = False,
     allow_overlap: bool = False,
+    segments: Sequence[str] = (),
     callback: Callable[[Event], None] | None = None,
 ) -> Comparison:
     """Fit rankers on the same queries, and tell which is best and whether the difference is real.
@@ -87,6 +89,9 @@ def compare(
         folder that holds other things; those stay, unless they have the name of a result.
     allow_overlap : bool, default False
         Whether the parts of a fold may have queries in common, by their ids or by their documents.
+    segments : sequence of str
+        Kinds of queries to measure apart, such as ``"list-length"`` or a column that the data keep;
+        see :mod:`rankwright.evaluation.segments`.
     callback : callable, optional
         Called with an :class:`Event` whenever something is finished, and kept if there is a folder;
         never twice at a time.
@@ -119,6 +124,8 @@ def compare(
     _check_metrics(names, folds)
     if not allow_overlap:
         check_overlap(folds)
+    for by in segments:
+        parts_of_queries(by, [fold.test for fold in folds])  # before the long training
     about = {
         "data": {fold.name: fold.fingerprint for fold in folds},
         "metric": names[0],
@@ -144,6 +151,7 @@ def compare(
                 "processes": n_threads(n_jobs),
             },
             seconds=time.perf_counter() - begin,
+            segments=segments,
         )
         if folder is None:
             result.load_models()  # before their files are gone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,17 @@ from rankwright.comparison.trial import Outcome, chosen_model, fit_watched
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.evaluation.contest import (
+    Contest,
+    Standing,
+    held_against,
+    means_of,
+    ranked,
+    segmented,
+)
 from rankwright.evaluation.folds import Fold, queries_of
-from rankwright.evaluation.significance import PairedComparison, compare_pairs
-from rankwright.metrics.metric import mean_of_queries, per_query_of_all
+from rankwright.evaluation.segments import parts_of_queries
+from rankwright.metrics.metric import per_query_of_all
 from rankwright.metrics.parsing import parse
 
 
@@ -35,48 +42,9 @@ class Failure:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """One line of the leaderboard.
-
-    Attributes
-    ----------
-    name, family : str
-        The model.
-    means, low, high : dict of str to float
-        Each metric over all test queries, with its 95 % bootstrap interval.
-    per_query : dict of str to ndarray
-        Its values by query, fold after fold.
-    fold_means : dict of str to list of float
-        Its mean in each fold.
-    train_seconds, search_seconds : float
-        Of the chosen fit, and of the whole search, summed over the folds.
-    score_us : float
-        Microseconds to score a document; the median of the folds.
-    model_bytes, features_used : float, optional
-        Means over the folds.
-    params : list of dict
-        What the search chose, for each fold.
-    """
-
-    name: str
-    family: str
-    means: dict[str, float]
-    low: dict[str, float]
-    high: dict[str, float]
-    per_query: dict[str, Floats]
-    fold_means: dict[str, list[float]]
-    train_seconds: float
-    search_seconds: float
-    score_us: float
-    model_bytes: float | None
-    features_used: float | None
-    params: list[dict[str, Any]]
-
-
-@dataclass(eq=False)
-class Comparison:
-    """Rankers on the same test queries.
+@dataclass(eq=False, kw_only=True)
+class Comparison(Contest):
+    """Rankers that were fitted to the same queries, on the same test queries.
 
     Attributes
     ----------
@@ -85,26 +53,24 @@ class Comparison:
     standings : list of Standing
         The leaderboard, best first. Models that failed on a fold are not on it.
     pairs : list of PairedComparison
-        All pairs by the first metric, in the order of the leaderboard.
+        The best against each of the others by the first metric, in the order of the leaderboard.
     failures : list of Failure
         What failed, and why.
     folds : list of Fold
         The data.
     outcomes : dict of (str, str) to Outcome
         By model and fold.
+    segments : list of Segment
+        The same, for queries of a kind.
     card : dict
         Versions, seeds and hashes: what it takes to do it again.
     noise : list of NoiseStudy
         How the models behave as the training data gets worse, if that was studied.
     """
 
-    metrics: list[str]
-    standings: list[Standing]
-    pairs: list[PairedComparison]
     failures: list[Failure]
     folds: list[Fold]
     outcomes: dict[tuple[str, str], Outcome]
-    card: dict[str, Any]
     noise: list[NoiseStudy] = field(default_factory=list)
     _models: dict[tuple[str, str], Any] = field(default_factory=dict)
     _entries: dict[str, Entry] = field(default_factory=dict)
@@ -120,57 +86,27 @@ class Comparison:
         *,
         settings: dict[str, Any],
         seconds: float,
+        segments: Sequence[str] = (),
     ) -> Comparison:
         """Measure and test what the jobs left."""
         failed = {failure.model for failure in failures}
         complete = [entry for entry in entries if entry.name not in failed]
         seed = settings["random_state"]
-        standings = [_standing(entry, folds, metrics, outcomes, seed) for entry in complete]
-        main = parse(metrics[0])
-        sign = -1 if main.higher_is_better else 1
-        standings.sort(key=lambda s: sign * s.means[metrics[0]])
-        pairs = []
-        if len(standings) > 1:
-            pairs = compare_pairs(
-                {s.name: s.per_query[metrics[0]] for s in standings},
-                random_state=seed,
-                higher_is_better=main.higher_is_better,
-            )
-        card = run_card(folds, metrics, settings, seconds)
-        given = {entry.name: entry for entry in entries}
-        return cls(list(metrics), standings, pairs, failures, folds, outcomes, card, _entries=given)
-
-    @property
-    def best(self) -> str:
-        """Name of the model that leads by the first metric."""
-        if not self.standings:
-            raise ValueError("every model failed.")
-        return self.standings[0].name
-
-    @property
-    def as_good(self) -> list[str]:
-        """Names of the models that are not significantly worse than the best, without it."""
-        return [pair.b for pair in self.pairs if pair.a == self.best and not pair.significant]
-
-    @property
-    def verdict(self) -> str:
-        """Say in one sentence which is best and whether that is certain."""
-        if not self.standings:
-            return "Every model failed."
-        first, metric = self.standings[0], self.metrics[0]
-        text = f"{first.name} is best with {metric} {first.means[metric]:.4f}"
-        n = len(self.standings) - 1
-        if n == 0:
-            return f"{text}; there is nothing to compare it with."
-        equal = self.as_good
-        if not equal:
-            return f"{text}, significantly better than all {n} others (p < 0.05, Holm)."
-        shown = equal if len(equal) < 5 else [*equal[:3], f"{len(equal) - 3} others"]
-        names = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-        largest = max(p.detectable for p in self.pairs if p.a == first.name and p.b in equal)
-        return (
-            f"{text}, but not significantly better than {names} (p >= 0.05, Holm); with these "
-            f"queries a difference of {largest:.4f} would show 4 times out of 5."
+        standings = _standings(complete, folds, metrics, outcomes, seed)
+        tests = {fold.name: fold.test for fold in folds}
+        cut = [part for by in segments for part in parts_of_queries(by, list(tests.values()))]
+        return cls(
+            metrics=list(metrics),
+            standings=standings,
+            pairs=held_against(standings, metrics[0], random_state=seed),
+            tests=tests,
+            scores={name: outcome.scores for name, outcome in outcomes.items()},
+            segments=segmented(standings, cut, metrics, random_state=seed) if standings else [],
+            card=run_card(folds, metrics, settings, seconds),
+            failures=failures,
+            folds=folds,
+            outcomes=outcomes,
+            _entries={entry.name: entry for entry in entries},
         )
 
     def model(self, name: str, fold: str | None = None) -> Any:
@@ -286,8 +222,10 @@ class Comparison:
             )
         return {
             "verdict": self.verdict,
+            "advice": self.advice,
             "models": models,
             "pairs": [pair.to_dict() for pair in self.pairs],
+            "segments": [segment.to_dict() for segment in self.segments],
             "failures": [vars(failure) for failure in self.failures],
             "noise": [study.to_dict() for study in self.noise],
             "card": self.card,
@@ -321,39 +259,41 @@ class Comparison:
         return tables.write_tables(self, folder, spreadsheet_safe=spreadsheet_safe)
 
 
-def _standing(
-    entry: Entry,
+def _standings(
+    entries: list[Entry],
     folds: list[Fold],
     metrics: list[str],
     outcomes: dict[tuple[str, str], Outcome],
     seed: int,
-) -> Standing:
+) -> list[Standing]:
+    """Measure each model on the test queries of all folds."""
     parsed = [parse(metric) for metric in metrics]
-    done = [outcomes[entry.name, fold.name] for fold in folds]
-    parts = [
-        per_query_of_all(parsed, fold.test.y, outcome.scores, fold.test.groups)
-        for fold, outcome in zip(folds, done, strict=True)
-    ]
-    per_query = {m: np.concatenate([part[i] for part in parts]) for i, m in enumerate(metrics)}
-    intervals = {m: bootstrap_interval(v, random_state=seed) for m, v in per_query.items()}
-    facts = [outcome.facts for outcome in done]
-    return Standing(
-        name=entry.name,
-        family=entry.family,
-        means={m: mean_of_queries(values, m) for m, values in per_query.items()},
-        low={m: interval[0] for m, interval in intervals.items()},
-        high={m: interval[1] for m, interval in intervals.items()},
-        per_query=per_query,
-        fold_means={
-            m: [mean_of_queries(part[i], m) for part in parts] for i, m in enumerate(metrics)
-        },
-        train_seconds=sum(f["train_seconds"] for f in facts),
-        search_seconds=sum(f["search_seconds"] for f in facts),
-        score_us=float(np.median([f["score_us"] for f in facts])),
-        model_bytes=_mean_of_known(f["model_bytes"] for f in facts),
-        features_used=_mean_of_known(f["features_used"] for f in facts),
-        params=[f["params"] for f in facts],
-    )
+
+    def values(name: str, fold: Fold) -> dict[str, Floats]:
+        scores = outcomes[name, fold.name].scores
+        found = per_query_of_all(parsed, fold.test.y, scores, fold.test.groups)
+        return dict(zip(metrics, found, strict=True))
+
+    parts = {entry.name: [values(entry.name, fold) for fold in folds] for entry in entries}
+    means = means_of(parts, seed)
+    standings = []
+    for entry in entries:
+        facts = [outcomes[entry.name, fold.name].facts for fold in folds]
+        standings.append(
+            Standing(
+                name=entry.name,
+                family=entry.family,
+                **means[entry.name],
+                train_seconds=sum(f["train_seconds"] for f in facts),
+                search_seconds=sum(f["search_seconds"] for f in facts),
+                score_us=float(np.median([f["score_us"] for f in facts])),
+                model_bytes=_mean_of_known(f["model_bytes"] for f in facts),
+                features_used=_mean_of_known(f["features_used"] for f in facts),
+                n_features=folds[0].train.n_features,
+                params=[f["params"] for f in facts],
+            )
+        )
+    return ranked(standings, metrics[0])
 
 
 def _mean_of_known(values: Iterable[float | None]) -> float | None:

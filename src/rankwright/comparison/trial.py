@@ -25,6 +25,7 @@ from rankwright.comparison.workers import tell
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
 from rankwright.evaluation.folds import Fold
+from rankwright.evaluation.systems import timed_scores
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.parsing import parse
 
@@ -200,7 +201,7 @@ def run_search(
             best, chosen = trial, number
         tell(Event("trial", entry.name, fold.name, trial.value))
     assert best is not None
-    scores, microseconds = _score(best.model, fold.test)
+    scores, microseconds = timed_scores(best.model, fold.test)
     files = _files(best.model, scores)
     facts = {
         "model": entry.name,
@@ -248,27 +249,3 @@ def _files(model: Any, scores: Floats) -> dict[str, bytes]:
         with contextlib.suppress(TypeError):  # what cannot be saved was still measured
             files["model.rw"] = packed(model)
     return files
-
-
-def _score(model: Any, test: Dataset) -> tuple[Floats, float]:
-    """Return scores, and the microseconds that one document took: the best of a few calls."""
-    from rankwright.adapters import predicted
-    from rankwright.estimator import as_model
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the trial has told
-        asked = as_model(model, test.n_features)
-        test = asked.align(test)
-    rows = asked.rows(test)
-    scores = np.asarray(predicted(model, rows), dtype=np.float64)
-    if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
-        raise ValueError("predict must return one finite score per document.")
-    best, spent = math.inf, 0.0
-    for _ in range(20):
-        begin = time.perf_counter()
-        predicted(model, rows)
-        seconds = time.perf_counter() - begin
-        best, spent = min(best, seconds), spent + seconds
-        if spent > 0.2:
-            break
-    return scores, 1e6 * best / test.n_docs

@@ -27,12 +27,12 @@ def kept_texts(values: Iterable[Any]) -> NDArray[Any]:
     >>> kept_texts([3.0, "de", None, ["a", "b"]]).tolist()
     ['3', 'de', '', 'a b']
     """
-    return text_array([_as_text(value) for value in values])
+    return text_array([_level_text(value) for value in values])
 
 
-def _as_text(value: Any) -> str:
+def _level_text(value: Any) -> str:
     if isinstance(value, list | tuple | np.ndarray):
-        return " ".join(map(_as_text, value))
+        return " ".join(map(_level_text, value))
     return as_level(value) or ""
 
 

@@ -15,10 +15,11 @@ from rankwright.data.columns import DOC_ID
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
 from rankwright.data.files import PathLike, display_name, open_binary
+from rankwright.data.foreign import plain
 from rankwright.data.formats import LETOR, TABLES, check_format, format_of, format_to_write
 from rankwright.data.groups import run_starts
 from rankwright.data.lines import CannotStream
-from rankwright.data.tables import TableWriter, import_frames, load_columns
+from rankwright.data.tables import TableWriter, import_frames, load_columns, one_line
 from rankwright.data.texts import join_ids
 from rankwright.data.trec import (
     Run,
@@ -38,7 +39,18 @@ from rankwright.threads import n_threads
 QID, SCORE, RANK = "qid", "score", "rank"
 
 
-def read_scores(path: PathLike, dataset: Dataset, *, format: str | None = None) -> Floats:
+UNSCORED = ("error", "last")
+
+
+def check_unscored(unscored: str) -> None:
+    """Raise unless it is known what to do with documents without a score."""
+    if unscored not in UNSCORED:
+        raise ValueError(f"unscored must be one of {', '.join(UNSCORED)}, but is {unscored!r}.")
+
+
+def read_scores(
+    path: PathLike, dataset: Dataset, *, format: str | None = None, unscored: str = "error"
+) -> Floats:
     """Read the scores of a data set's documents.
 
     A file whose name tells no other format has one score per line, in the order of the data set's
@@ -53,14 +65,19 @@ def read_scores(path: PathLike, dataset: Dataset, *, format: str | None = None) 
         The documents that were scored.
     format : str, optional
         ``"run"``, ``"csv"``, ...: the format, where the name does not tell.
+    unscored : {"error", "last"}
+        What happens to documents that a run or a table lacks: raise, or rank them below all others,
+        as what a system did not show.
 
     Returns
     -------
     ndarray
         Scores in the order of the data set's rows.
     """
+    check_unscored(unscored)
     if _scores_format(format_of(path, format), path) != LETOR:
-        return scores_by_id(read_run(path, format=format), dataset, display_name(path))
+        run = read_run(path, format=format)
+        return scores_by_id(run, dataset, display_name(path), unscored=unscored)
     with open_binary(path) as (stream, _):
         lines = stream.read().split(b"\n")
     while lines and not lines[-1].strip():
@@ -104,6 +121,20 @@ def read_run(path: PathLike, *, format: str | None = None) -> Run:
         return read_trec_run(path)
     name = display_name(path)
     table = load_columns(path, format)
+    return _run_of_table(table, name)
+
+
+def run_of_frame(frame: Any, name: str) -> Run:
+    """Return a data frame with the columns ``qid``, ``doc_id`` and ``score`` as a run."""
+    nw = import_frames("narwhals")
+    try:
+        table = nw.from_native(plain(frame, name), eager_only=True).to_arrow()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"cannot be used: {one_line(error)}.", path=name) from None
+    return _run_of_table(table, name)
+
+
+def _run_of_table(table: Any, name: str) -> Run:
     for column in (QID, DOC_ID, SCORE):
         if table.column_names.count(column) != 1:
             raise DataError(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, suffix
-from rankwright.data.trec import Run
+from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.data.writing import write_text
-from rankwright.evaluation.bootstrap import bootstrap_interval
-from rankwright.evaluation.retrieval import per_query_of_run
-from rankwright.metrics.metric import Metric, mean_of_queries, per_query_of_all
+from rankwright.evaluation.contest import Contest, Segment, Standing, means_of, segmented
+from rankwright.evaluation.segments import parts_of_queries
+from rankwright.evaluation.systems import contest, system_on
+from rankwright.evaluation.values import write_values
+from rankwright.metrics.metric import Metric, tell_undefined
 from rankwright.metrics.parsing import parse
 
 DEFAULT_METRICS = ("ndcg@10", "ndcg@5", "ap", "rr")
@@ -49,10 +48,13 @@ class Evaluation(Mapping[str, float]):
         Means, intervals and values by query.
     query_ids : ndarray of shape (n_queries,)
         Ids of the queries, in the order of ``per_query``.
+    segments : list of Segment
+        The same, for queries of a kind.
     """
 
     results: dict[str, Result]
     query_ids: NDArray[Any]
+    segments: list[Segment] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
         return self.results[name].mean
@@ -85,42 +87,60 @@ class Evaluation(Mapping[str, float]):
 
     def write_per_query(self, path: PathLike) -> None:
         """Write a tab-separated table, one query a line; ``.json`` gives an object of arrays."""
-        names = list(self.results)
-        ids = self.query_ids.tolist()
-        columns = [self.results[name].per_query.tolist() for name in names]
-        if suffix(path) == ".json":
-            data = {"qid": ids} | {
-                name: [_or_none(v) for v in column]
-                for name, column in zip(names, columns, strict=True)
-            }
-            text = json.dumps(data) + "\n"
-        else:
-            rows = ["\t".join(["qid", *names])]
-            rows += ["\t".join(map(str, row)) for row in zip(ids, *columns, strict=True)]
-            text = "\n".join(rows) + "\n"
-        write_text(path, text)
+        columns = {name: result.per_query for name, result in self.results.items()}
+        write_values(path, self.query_ids, columns)
 
 
+@overload
+def evaluate(
+    model_or_scores: Mapping[str, Any],
+    dataset: Dataset,
+    metrics: str | Metric | Sequence[str | Metric] = ...,
+    *,
+    segments: Sequence[str] = ...,
+    reference: str | None = ...,
+    random_state: int = ...,
+    n_jobs: int | None = ...,
+) -> Contest: ...
+@overload
+def evaluate(
+    model_or_scores: Any,
+    dataset: Dataset,
+    metrics: str | Metric | Sequence[str | Metric] = ...,
+    *,
+    segments: Sequence[str] = ...,
+    reference: str | None = ...,
+    random_state: int = ...,
+    n_jobs: int | None = ...,
+) -> Evaluation: ...
 def evaluate(
     model_or_scores: Any,
     dataset: Dataset,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
+    segments: Sequence[str] = (),
+    reference: str | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-) -> Evaluation:
-    """Measure a model, or scores, on a data set.
+) -> Evaluation | Contest:
+    """Measure a model, or scores, on a data set; or several, and tell them apart.
 
     Parameters
     ----------
-    model_or_scores : object with ``predict(X)``, array-like of shape (n_docs,), or Run
+    model_or_scores : object with ``predict(X)``, array-like of shape (n_docs,), frame, or Run
         A ranker, whose features are found by their names; scores in the order of the data
-        set's rows; or a run, whose documents are found by their ids. Of a run, documents without a
-        label count 0, and documents that it lacks are not ranked, as in trec_eval.
+        set's rows; a data frame with the columns ``qid``, ``doc_id`` and ``score``, or a run, whose
+        documents are found by their ids. Of a run, documents without a label count 0, and documents
+        that it lacks are not ranked, as in trec_eval. A mapping has several of them by name.
     dataset : Dataset
         Features, labels and queries.
     metrics : str or Metric, or sequence of them
         What to measure.
+    segments : sequence of str
+        Kinds of queries to measure apart, such as ``"list-length"`` or a column that the data keep;
+        see :mod:`rankwright.evaluation.segments`.
+    reference : str, optional
+        Of several systems, the one that the others are tested against; the first by default.
     random_state : int, default 0
         Seed of the bootstrap.
     n_jobs : int, optional
@@ -128,8 +148,9 @@ def evaluate(
 
     Returns
     -------
-    Evaluation
-        Means with 95 % bootstrap intervals over queries.
+    Evaluation or Contest
+        Means with 95 % bootstrap intervals over queries; of several systems also tests of their
+        differences.
 
     Examples
     --------
@@ -138,24 +159,46 @@ def evaluate(
     >>> evaluate(ds.X[:, 4], ds, ["ndcg@10", "map"])
     ndcg@10  0.4613  [0.4195, 0.5020]  50 queries
     map      0.7190  [0.6866, 0.7489]  50 queries
+    >>> both = evaluate({"today": ds.X[:, 4], "new": ds.X[:, 4] + ds.X[:, 5]}, ds)
+    >>> both.best
+    'new'
     """
-    names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    parsed = [parse(metric) for metric in names]
-    if isinstance(model_or_scores, Run):
-        values = per_query_of_run(parsed, model_or_scores, dataset)
-    else:
-        scores = model_or_scores
-        if hasattr(scores, "predict"):
-            from rankwright.estimator import as_model
-
-            scores = as_model(scores, dataset.n_features).predict_dataset(dataset)
-        values = per_query_of_all(parsed, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
-    results = {}
-    for given, metric, per_query in zip(names, parsed, values, strict=True):
-        mean = mean_of_queries(per_query, str(given))
-        low, high = bootstrap_interval(per_query, random_state=random_state)
-        results[str(given)] = Result(metric, mean, low, high, per_query)
-    return Evaluation(results, dataset.groups.names)
+    given = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    named = [(str(metric), parse(metric)) for metric in given]
+    if isinstance(model_or_scores, Mapping):
+        found = contest(
+            model_or_scores,
+            dataset,
+            named,
+            reference=reference,
+            segments=segments,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        for name in found.metrics:
+            if all(np.isnan(standing.means[name]) for standing in found.standings):
+                tell_undefined(name, stacklevel=3)
+        return found
+    if reference is not None:
+        raise ValueError("reference is for several systems: pass them by name.")
+    values = system_on("", model_or_scores, dataset, named, n_jobs).values
+    standing = Standing(name="", **means_of({"": [values]}, random_state)[""])
+    for name, mean in standing.means.items():
+        if np.isnan(mean):
+            tell_undefined(name, stacklevel=3)
+    results = {
+        name: Result(
+            metric,
+            standing.means[name],
+            standing.low[name],
+            standing.high[name],
+            standing.per_query[name],
+        )
+        for name, metric in named
+    }
+    cut = [part for by in segments for part in parts_of_queries(by, [dataset])]
+    apart = segmented([standing], cut, list(results), random_state=random_state)
+    return Evaluation(results, dataset.groups.names, apart)
 
 
 def _or_none(value: float) -> float | None:

@@ -53,6 +53,14 @@ def per_query_of_run(metrics: Sequence[Metric], run: Run, dataset: Dataset) -> l
     return [_per_query(metric, found) for metric in metrics]
 
 
+def scores_of_run(run: Run, dataset: Dataset) -> Floats:
+    """Return the scores of a data set's rows; -inf for documents that the run lacks."""
+    pairs = zip(run.qid.tolist(), run.doc_ids.tolist(), strict=True)
+    known = dict(zip(pairs, run.scores.tolist(), strict=True))
+    rows = zip(map(str, dataset.qid.tolist()), document_names(dataset), strict=True)
+    return np.array([known.get(row, -np.inf) for row in rows])
+
+
 def _join(run: Run, dataset: Dataset) -> _Found:
     """Find the labels of a run's documents; rows by query, then by falling document id.
 

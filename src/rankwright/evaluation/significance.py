@@ -5,31 +5,33 @@ deviation :math:`s`:
 
 - **randomisation**: if the two rankers were exchangeable, each :math:`d_q` would have either sign
   with probability 1/2. The p-value is the share of sign patterns whose :math:`|\bar d|` is at least
-  the one seen; all patterns for few queries, a seeded sample of them for many.
+  the one seen (:mod:`rankwright.evaluation.randomization`).
 - **paired t**: :math:`t = \bar d \sqrt n / s` with n - 1 degrees of freedom.
 - **effect size**: :math:`\bar d / s`.
 - **detectable difference**: the :math:`|\bar d|` that the t-test would call significant with
   probability ``power``, for this many queries and this spread.
-- **Holm**: p-values for all pairs together; the chance that any of them is below 0.05 by accident
-  is at most 0.05.
+- **Holm**: p-values for a family of pairs together; the chance that any of them is below 0.05 by
+  accident is at most 0.05.
+- **interval**: the differences that the randomisation test would not refute, at the level at which
+  Holm's method tested the pair. It leaves 0 out exactly if the corrected p-value is below 0.05.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
-from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.evaluation.randomization import SignTest, sign_tests
 
 _TIE = 1e-12  # differences below it are rounding
-_BLOCK = 1 << 22  # signs made at a time
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,12 @@ class PairedComparison:
     difference : float
         Mean difference.
     low, high : float
-        Its 95 % bootstrap interval over queries.
+        Its 95 % interval, together with those of the other pairs of its family: it leaves 0 out
+        exactly if ``p_holm`` is below 0.05. Infinite where there are too few queries to tell.
     p_randomization, p_t : float
         Two-sided p-values of the randomisation test and the paired t-test.
     p_holm : float
-        ``p_randomization``, corrected for all pairs that were compared.
+        ``p_randomization``, corrected for all pairs of the family.
     effect_size : float
         Mean difference over its standard deviation; NaN if that is 0.
     wins, ties, losses : int
@@ -76,12 +79,15 @@ class PairedComparison:
     @property
     def significant(self) -> bool:
         """Whether the corrected p-value is below 0.05."""
-        return self.p_holm < 0.05
+        return self.p_holm < _LEVEL
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON; NaN becomes None."""
+        """Return plain Python values, ready for JSON; NaN and infinities become None."""
         values = {**asdict(self), "significant": self.significant}
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+        return {
+            k: None if isinstance(v, float) and not math.isfinite(v) else v
+            for k, v in values.items()
+        }
 
     def __str__(self) -> str:
         verdict = "significant" if self.significant else "not significant"
@@ -95,16 +101,20 @@ class PairedComparison:
 def compare_pairs(
     per_query: Mapping[str, ArrayLike],
     *,
+    families: Sequence[Sequence[tuple[str, str]]] | None = None,
     n_resamples: int = 10_000,
     random_state: int = 0,
     higher_is_better: bool = True,
 ) -> list[PairedComparison]:
-    """Compare each two rankers by their values on the same queries.
+    """Compare rankers two by two, by their values on the same queries.
 
     Parameters
     ----------
     per_query : mapping of str to array-like of shape (n_queries,)
         A metric's values by query, for each ranker; NaN for an undefined query.
+    families : sequence of sequences of (str, str), optional
+        The pairs to compare; p-values and intervals are corrected for the pairs of a family
+        together. By default all pairs are one family.
     n_resamples : int, default 10,000
         Sign patterns of the randomisation test.
     random_state : int, default 0
@@ -115,13 +125,13 @@ def compare_pairs(
     Returns
     -------
     list of PairedComparison
-        All pairs, in the order of the names.
+        All pairs, in the order of the names, or in that of the families.
 
     Examples
     --------
     >>> better, worse = [0.9, 0.8, 0.7, 0.9, 0.6, 0.8], [0.7, 0.7, 0.6, 0.5, 0.6, 0.5]
     >>> print(compare_pairs({"new": better, "old": worse})[0])
-    new - old: +0.1833 [+0.0833, +0.2833], p = 0.0625 (Holm), not significant; 5 won, 1 tied, 0 lost
+    new - old: +0.1833 [+0.0000, +0.4000], p = 0.0625 (Holm), not significant; 5 won, 1 tied, 0 lost
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in per_query.items()}
     shapes = {column.shape for column in columns.values()}
@@ -130,82 +140,59 @@ def compare_pairs(
             "per_query must have vectors of one length for at least two rankers, but has "
             f"{ {name: column.shape for name, column in columns.items()} }."
         )
-    pairs = list(combinations(columns, 2))
-    differences = [_defined(columns[a] - columns[b]) for a, b in pairs]
-    p_random = randomization_test(
-        differences, n_resamples=n_resamples, random_state=random_state
-    ).tolist()
-    p_holm = holm(p_random).tolist()
-    return [
-        _paired(a, b, d, p, corrected, higher_is_better, random_state)
-        for (a, b), d, p, corrected in zip(pairs, differences, p_random, p_holm, strict=True)
-    ]
+    if families is None:
+        families = [list(combinations(columns, 2))]
+    differences = [[_defined(columns[a] - columns[b]) for a, b in pairs] for pairs in families]
+    tests = iter(
+        sign_tests(
+            [d for family in differences for d in family],
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+    )
+    found = []
+    for pairs, family in zip(families, differences, strict=True):
+        own = [next(tests) for _ in pairs]
+        p = [test.p_value for test in own]
+        rows = zip(pairs, family, own, holm(p).tolist(), holm_levels(p).tolist(), strict=True)
+        for (a, b), d, test, corrected, level in rows:
+            weakest = _LEVEL / len(pairs)  # what the first of Holm's steps asks for
+            found.append(
+                _paired(a, b, d, test, test.interval(level), corrected, weakest, higher_is_better)
+            )
+    return found
 
 
 def _paired(
-    a: str, b: str, d: Floats, p: float, corrected: float, higher: bool, random_state: int
+    a: str,
+    b: str,
+    d: Floats,
+    test: SignTest,
+    interval: tuple[float, float],
+    corrected: float,
+    level: float,
+    higher: bool,
 ) -> PairedComparison:
     n = len(d)
     spread = float(d.std(ddof=1)) if n > 1 else math.nan
     above, below = int((d > _TIE).sum()), int((d < -_TIE).sum())
-    low, high = bootstrap_interval(d, random_state=random_state)
     mean = float(d.mean()) if n else math.nan
     return PairedComparison(
         a=a,
         b=b,
         n_queries=n,
         difference=mean,
-        low=low,
-        high=high,
-        p_randomization=p,
+        low=interval[0],
+        high=interval[1],
+        p_randomization=test.p_value,
         p_t=t_test(d),
         p_holm=corrected,
         effect_size=mean / spread if spread > 0 else math.nan,
         wins=above if higher else below,
         ties=n - above - below,
         losses=below if higher else above,
-        detectable=detectable_difference(spread, n),
+        detectable=detectable_difference(spread, n, level=level),
     )
-
-
-def randomization_test(
-    differences: list[Floats], *, n_resamples: int = 10_000, random_state: int = 0
-) -> Floats:
-    """Return the two-sided p-value of the randomisation test for each vector of differences.
-
-    All :math:`2^n` sign patterns are tried if they are at most ``n_resamples``; otherwise the
-    sample counts the pattern that was seen once more, so that p is never 0.
-    """
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be a positive integer, but is {n_resamples!r}.")
-    p = np.ones(len(differences))
-    # A difference of 0 has no sign. Sorted, so that the order of queries does not matter.
-    kept = [np.sort(d[np.abs(d) > _TIE]) for d in differences]
-    for size in sorted({len(d) for d in kept} - {0}):
-        chosen = [i for i, d in enumerate(kept) if len(d) == size]
-        columns = np.column_stack([kept[i] for i in chosen])
-        p[chosen] = _randomization(columns, n_resamples, random_state)
-    return p
-
-
-def _randomization(columns: Floats, n_resamples: int, random_state: int) -> Floats:
-    n = len(columns)
-    seen = np.abs(columns.sum(axis=0)) * (1 - 1e-12) - _TIE
-    exact = n < 63 and 2**n <= n_resamples
-    total = 2**n if exact else n_resamples
-    rng = np.random.default_rng(random_state)
-    extreme = np.zeros(columns.shape[1], dtype=np.int64)
-    step = max(1, _BLOCK // n)
-    for begin in range(0, total, step):
-        rows = min(step, total - begin)
-        if exact:
-            bits: NDArray[Any] = (np.arange(begin, begin + rows)[:, None] >> np.arange(n)) & 1
-        else:
-            raw = np.frombuffer(rng.bytes(rows * (-(-n // 8))), dtype=np.uint8)
-            bits = np.unpackbits(raw.reshape(rows, -1), axis=1, count=n)
-        signs: NDArray[np.float64] = 1 - 2 * bits.astype(np.float64)
-        extreme += (np.abs(signs @ columns) >= seen).sum(axis=0)
-    return np.asarray(extreme / total if exact else (extreme + 1) / (total + 1))
 
 
 def mean_interval(values: ArrayLike) -> tuple[Floats, Floats, Floats]:
@@ -293,6 +280,29 @@ def holm(p_values: ArrayLike) -> Floats:
     corrected = np.empty_like(p)
     corrected[order] = np.minimum(stepped, 1.0)
     return corrected
+
+
+def holm_levels(p_values: ArrayLike, level: float = _LEVEL) -> Floats:
+    """Return the level at which Holm's method tests each hypothesis.
+
+    The smallest p-value is compared with level / m, the next with level / (m - 1) and so on; where
+    one is not below its level the method stops, and all that follow share that level. So a
+    corrected p-value is below ``level`` exactly if the p-value is below what this returns.
+
+    Examples
+    --------
+    >>> holm_levels([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.0167, 0.025, 0.025]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = level / np.arange(len(p), 0, -1)
+    stopped = np.flatnonzero(p[order] >= steps)
+    if len(stopped):
+        steps[stopped[0] :] = steps[stopped[0]]
+    levels = np.empty_like(p)
+    levels[order] = steps
+    return levels
 
 
 def _defined(values: Floats) -> Floats:

@@ -139,15 +139,27 @@ def mean_of_queries(values: Floats, name: str, weights: Floats | None = None) ->
 
     With weights it is the weighted mean; queries of weight 0 do not count.
     """
+    mean = mean_or_nan(values, weights)
+    if math.isnan(mean):
+        tell_undefined(name, stacklevel=4)  # the line that called mean()
+    return mean
+
+
+def tell_undefined(name: str, stacklevel: int) -> None:
+    """Warn that a metric has no mean."""
+    warnings.warn(
+        f"{name} is undefined on every query, so its mean is NaN. Pass empty=0.0 or 1.0 to count "
+        "such queries.",
+        DataWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def mean_or_nan(values: Floats, weights: Floats | None = None) -> float:
+    """Return what :func:`mean_of_queries` does, without a word if there is none."""
     defined = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
     kept = values[defined]
     if len(kept) == 0:
-        warnings.warn(
-            f"{name} is undefined on every query, so its mean is NaN. Pass empty=0.0 or 1.0 to "
-            "count such queries.",
-            DataWarning,
-            stacklevel=3,  # the line that called mean()
-        )
         return math.nan
     if weights is None:
         return math.fsum(kept.tolist()) / len(kept)
