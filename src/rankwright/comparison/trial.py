@@ -238,13 +238,14 @@ def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: str) 
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:
+    from rankwright.model_file import PIPELINE
     from rankwright.models import CLASSES
     from rankwright.persistence import packed
 
     content = io.BytesIO()
     np.save(content, scores, allow_pickle=False)
     files = {"scores.npy": content.getvalue()}
-    if type(model).__name__ in CLASSES:
+    if type(model).__name__ in (*CLASSES, PIPELINE):
         with contextlib.suppress(TypeError):  # what cannot be saved was still measured
             files["model.rw"] = packed(model)
     return files

@@ -109,7 +109,7 @@ def permutation_importance(
         raise ValueError(f"n_repeats must be a positive integer, but is {n_repeats!r}.")
     measure, asked = parse(metric), as_model(model, dataset.n_features)
     dataset = asked.align(dataset)
-    value = measure.mean(dataset.y, model.predict(dataset.X), dataset.groups)
+    value = measure.mean(dataset.y, asked.predict_aligned(dataset), dataset.groups)
     sign = 1.0 if measure.higher_is_better else -1.0
     tried = range(dataset.n_features) if features is None else list(features)
     drops = np.zeros((len(tried), n_repeats))
@@ -119,7 +119,8 @@ def permutation_importance(
         for repeat in range(n_repeats):
             shuffled = column[_shuffled(dataset.groups, random_state, j, repeat)]
             if not np.array_equal(shuffled, column, equal_nan=True):
-                scores = model.predict(changing.replaced(j, shuffled))
+                changed = dataset.with_features(changing.replaced(j, shuffled))
+                scores = asked.predict_aligned(changed)
                 found = measure.mean(dataset.y, scores, dataset.groups)
                 drops[row, repeat] = sign * (value - found)
         changing.replaced(j, column)

@@ -31,18 +31,21 @@ ONLY = "split"  # the name of test queries that are not one fold of several
 
 def timed_scores(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
+    from rankwright.adapters import predicted
     from rankwright.estimator import as_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whoever fitted or loaded it has told
-        test = as_model(model, test.n_features).align(test)
-    scores = np.asarray(model.predict(test.X), dtype=np.float64)
+        asked = as_model(model, test.n_features)
+        test = asked.align(test)
+    rows = asked.rows(test)
+    scores = np.asarray(predicted(model, rows), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")
     best, spent = math.inf, 0.0
     for _ in range(20):
         begin = time.perf_counter()
-        model.predict(test.X)
+        predicted(model, rows)
         seconds = time.perf_counter() - begin
         best, spent = min(best, seconds), spent + seconds
         if spent > 0.2:

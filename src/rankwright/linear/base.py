@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array
+from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.exceptions import ConvergenceWarning, DataWarning
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import SLAM, Loss
@@ -22,6 +22,7 @@ from rankwright.metrics import Metric
 from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
 from rankwright.scaling import by_deviation
+from rankwright.score import SCORE_METRIC
 from rankwright.solvers import Objective, Share, Solution, minimize
 from rankwright.solvers.solution import Callback
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.estimator import SCORE_METRIC
 from rankwright.linear.base import LinearModel
 from rankwright.metrics import Metric
+from rankwright.score import SCORE_METRIC
 
 
 @dataclass(frozen=True)
