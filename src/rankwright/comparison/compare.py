@@ -75,8 +75,8 @@ def compare(
     random_state : int, default 0
         Seed of splits, draws and tests.
     n_jobs : int, optional
-        Processes; 1, the default, is this one. None is one for each core. Models of your own must
-        be importable by other processes. The results do not depend on it.
+        Processes; 1, the default, is this one. None is one for each core. Models of your own may be
+        defined in a notebook. The results do not depend on it.
     executor : concurrent.futures.Executor, optional
         Takes the work in place of ``n_jobs`` processes: one call for each model and fold, which
         starts a process where it runs. On several machines it needs a ``folder`` that all share.
