@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,10 +34,8 @@ from rankwright.cli.terminal import (
     read_entries,
     with_missing,
 )
-from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
-    from rankwright.comparison import Event
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.result import Comparison
     from rankwright.data.columns import Columns
@@ -125,7 +121,7 @@ def compare(
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)
     with resumable("--overwrite"):
-        with plain_warnings(), _show_models(entries, parts, trials) as callback:
+        with plain_warnings():
             result = run(
                 parts,
                 entries,
@@ -136,7 +132,7 @@ def compare(
                 folder=out,
                 overwrite=overwrite,
                 allow_overlap=allow_overlap,
-                callback=callback,
+                verbose=True,
             )
         for what in noise or []:
             _study_noise(result, entries, what, out, seed, jobs)
@@ -352,37 +348,3 @@ def _fitting(
         kept = [i for i, column in enumerate(columns) if column != name]
         columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
     return columns, rows
-
-
-@contextlib.contextmanager
-def _show_models(
-    entries: list[Entry], folds: list[Fold], trials: int
-) -> Iterator[Callable[[Event], None]]:
-    """Show a bar for each model, and a line for each that is finished on a fold."""
-    steps = {e.name: trials if e.space else 1 for e in entries}  # of one fold
-    with display() as shown:
-        everything = shown.bar("all", len(folds) * sum(steps.values()), quiet=True)
-        bars = {name: shown.bar(name, n * len(folds), quiet=True) for name, n in steps.items()}
-
-        def show(event: Event) -> None:
-            if event.kind == "trial":
-                everything.update(advance=1)
-                bars[event.model].update(f"{event.value:.4f}", advance=1)
-                return
-            if event.kind == "kept":
-                # No time was spent on it: it says nothing about the time that is left.
-                everything.total = (everything.total or 0) - steps[event.model]
-                bars[event.model].update("kept", advance=steps[event.model])
-            shown.line(f"{event.model} {event.fold}: {_outcome(event, everything)}")
-
-        yield show
-
-
-def _outcome(event: Event, everything: Bar) -> str:
-    if event.kind != "done":
-        return {"kept": "was finished before", "failed": "failed"}[event.kind]
-    left = everything.seconds_left
-    return (
-        f"{event.value:.4f} on validation queries in {event.seconds:.1f} s"
-        f"{'' if math.isnan(left) else f'; about {left:.0f} s left'}"
-    )

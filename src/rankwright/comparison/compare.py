@@ -21,6 +21,7 @@ from rankwright.comparison.keys import key
 from rankwright.comparison.place import comparison_folder
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.comparison.store import read_result, write_result
+from rankwright.comparison.telling import show_models
 from rankwright.comparison.trial import Event, Outcome, run_search
 from rankwright.comparison.workers import reason
 from rankwright.data.dataset import Dataset
@@ -33,6 +34,7 @@ from rankwright.evaluation.segments import parts_of_queries
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric, per_query_of_all
 from rankwright.metrics.parsing import parse
+from rankwright.progress import heard
 from rankwright.threads import n_threads
 
 DEFAULT_TRIALS = 8
@@ -56,6 +58,7 @@ def compare(
     allow_overlap: bool = False,
     segments: Sequence[str] = (),
     callback: Callable[[Event], None] | None = None,
+    verbose: bool = False,
 ) -> Comparison:
     """Fit rankers on the same queries, and tell which is best and whether the difference is real.
 
@@ -95,6 +98,8 @@ def compare(
     callback : callable, optional
         Called with an :class:`Event` whenever something is finished, and kept if there is a folder;
         never twice at a time.
+    verbose : bool, default False
+        Show the progress: bars on a terminal, text below the cell of a notebook, else plain lines.
 
     Returns
     -------
@@ -138,7 +143,9 @@ def compare(
             for entry in entries
             for fold in folds
         ]
-        outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(callback))
+        steps = {entry.name: n_trials if entry.space else 1 for entry in entries}
+        with heard(verbose, show_models(steps, len(folds)), callback) as told:
+            outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(told))
         result = Comparison.build(
             entries,
             folds,

@@ -28,11 +28,13 @@ from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.systems import timed_scores
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.parsing import parse
+from rankwright.showing import Brief
 
 MODEL_FILE = "model.rw"
 
-@dataclass(frozen=True, eq=False)
-class TrialResult:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrialResult(Brief):
     """What came of a trial.
 
     Attributes
@@ -132,8 +134,8 @@ def fit_watched(model: Any, train: Dataset, valid: Dataset | None) -> Any:
 # ---- a search ----
 
 
-@dataclass(frozen=True)
-class Event:
+@dataclass(frozen=True, repr=False)
+class Event(Brief):
     """Progress of a comparison.
 
     ``kind`` is ``"trial"`` (one set of parameters was tried), ``"done"``, ``"kept"`` (was finished
@@ -148,8 +150,8 @@ class Event:
     text: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Brief):
     """What came of a search.
 
     ``facts`` is plain data, ready for JSON; ``scores`` are those of the test documents; ``model``

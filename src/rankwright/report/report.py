@@ -39,6 +39,7 @@ def write_report(comparison: Comparison, path: PathLike, title: str = "") -> Non
         Heading of the page.
     """
     write_text(path, report_html(comparison, title))
+    comparison.page = str(path)
 
 
 def report_html(comparison: Comparison, title: str = "") -> str:

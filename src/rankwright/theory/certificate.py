@@ -15,14 +15,15 @@ from rankwright.losses import Bound, Loss, from_name
 from rankwright.losses.loss import check_query_data
 from rankwright.losses.own import as_loss
 from rankwright.metrics.metric import mean_of_queries
+from rankwright.showing import Brief
 
 # Relative to 1 + |bound|: above the rounding of a sum over 10^5 documents, 1e-11, and far below
 # what a promise that is really broken fails by (0.6 in S3).
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class LossCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class LossCertificate(Brief):
     r"""A loss beside what it promises.
 
     .. math::
@@ -118,7 +119,7 @@ class LossCertificate:
             "holds": self.holds,
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         verdict = "on every query"
         if not self.holds:
             verdict = f"no, broken on {int(self.broken.sum())} of {self.n_queries} queries"
