@@ -64,15 +64,18 @@ def headed(title: str, note: str = "") -> Html:
     return Html(f'<div style="margin: 0.3em 0"><b>{escaped(title)}</b>{beside}</div>')
 
 
-def noted(text: str) -> Html:
+def noted(text: str, *, strong: bool = False) -> Html:
     """Return a paragraph; nothing for an empty text."""
-    return Html(f'<div style="margin: 0.3em 0">{escaped(text)}</div>' if text else "")
+    inner = f"<b>{escaped(text)}</b>" if strong else escaped(text)
+    return Html(f'<div style="margin: 0.3em 0">{inner}</div>' if text else "")
 
 
 def linked(text: str, address: str) -> Html:
     """Return a link."""
     safe = html.escape(address, quote=True)
-    return Html(f'<a href="{safe}" target="_blank" rel="noopener">{escaped(text)}</a>')
+    style = "color: inherit; text-decoration: underline"
+    target = 'target="_blank" rel="noopener"'
+    return Html(f'<a href="{safe}" {target} style="{style}">{escaped(text)}</a>')
 
 
 def folded(summary: str, *parts: str) -> Html:

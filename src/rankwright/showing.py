@@ -59,8 +59,10 @@ def _items(value: Any) -> str | None:
         return None
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{brief(k)}: {brief(v)}' for k, v in value.items())}}}"
-    opening, closing = "()" if isinstance(value, tuple) else "[]"
-    return f"{opening}{', '.join(map(brief, value))}{closing}"
+    items = ", ".join(map(brief, value))
+    if isinstance(value, tuple):
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    return f"{{{items}}}" if isinstance(value, Set) else f"[{items}]"
 
 
 def counted(n: int, one: str, many: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -72,7 +73,7 @@ print("all", "is well")
 
 
 def run(*command: str, **options: Any) -> str:
-    done = subprocess.run(
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         [sys.executable, "-P", *command],
         capture_output=True,
         text=True,
@@ -141,12 +142,10 @@ VALUES = {
 }
 
 
-def told(tmp_path: Path, name: str, lead: str = "", **values: int) -> str:
+def told(tmp_path: Path, name: str, lead: str = "", values: dict[str, int] | None = None) -> str:
     """Return what a process without the source says of the classes."""
-    code = compile(lead + BODY.format(**VALUES | values), name, "exec")
+    code = compile(lead + BODY.format(**VALUES | (values or {})), name, "exec")
     code_file = tmp_path / f"{name}.marshal"
-    import marshal
-
     code_file.write_bytes(marshal.dumps(code))
     loader = f"import marshal; exec(marshal.loads(open({str(code_file)!r}, 'rb').read()))"
     return run("-c", loader)
@@ -155,7 +154,7 @@ def told(tmp_path: Path, name: str, lead: str = "", **values: int) -> str:
 def test_a_class_without_source_counts_with_what_it_does(tmp_path: Path) -> None:
     one = told(tmp_path, "cell-1")
     assert told(tmp_path, "cell-2", "\n\n# moved\n") == one
-    found = {told(tmp_path, f"other-{name}", **{name: 2}) for name in VALUES}
+    found = {told(tmp_path, f"other-{name}", values={name: 2}) for name in VALUES}
     assert len(found | {one}) == len(VALUES) + 1
 
 

@@ -6,10 +6,6 @@ import contextlib
 import signal
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 class Interrupt:

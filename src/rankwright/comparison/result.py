@@ -180,8 +180,14 @@ class Comparison(Contest):
                 continue
 
     def troubles(self) -> list[str]:
-        """Return what failed, and why, a line each."""
-        return [f"{f.model} failed on {f.fold}: {f.reason}" for f in self.failures]
+        """Return what failed, on which folds, and why, a line each."""
+        folds: dict[tuple[str, str], list[str]] = {}
+        for failure in self.failures:
+            folds.setdefault((failure.model, failure.reason), []).append(failure.fold)
+        return [
+            f"{model} failed on {', '.join(where)}: {reason}"
+            for (model, reason), where in folds.items()
+        ]
 
     # ---- files ----
 

@@ -40,8 +40,7 @@ def study_html(study: Study) -> str:
     """Return the trials with bars, best first."""
     trials = study.best_first()
     names = list(trials[0].params) if trials else []
-    # From the worst on: differences between trials are small beside their values.
-    span = span_of([trial.value for trial in trials])
+    span = span_of([mean for trial in trials for mean in trial.folds])
     rows = [
         [
             Number(trial.number),

@@ -30,14 +30,16 @@ def frame_of(columns: Mapping[str, Any], backend: Backend | None = None) -> Any:
     >>> frame_of({"qid": ["a", "b"], "ndcg": [0.5, 1.0]}, "polars").shape
     (2, 2)
     """
-    if backend is None:
-        installed = (name for name in _BACKENDS if find_spec(name) is not None)
-        backend = next(installed, "pyarrow")  # type: ignore[arg-type]
-    if backend not in _BACKENDS:
+    installed = (name for name in _BACKENDS if find_spec(name) is not None)
+    chosen = next(installed, "pyarrow") if backend is None else backend
+    if chosen not in _BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(_BACKENDS)}, but is {backend!r}.")
-    import_frames(backend) if backend == "pyarrow" else _require(backend)
+    if chosen == "pyarrow":
+        import_frames(chosen)  # which an extra installs
+    elif find_spec(chosen) is None:
+        raise ImportError(f"backend={chosen!r} needs it. Install it with: pip install {chosen}")
     given = {name: _as_column(values) for name, values in columns.items()}
-    return import_frames("narwhals").from_dict(given, backend=backend).to_native()
+    return import_frames("narwhals").from_dict(given, backend=chosen).to_native()
 
 
 def table_named(name: str, tables: Mapping[str, Callable[[], Mapping[str, Any]]]) -> Any:
@@ -45,14 +47,6 @@ def table_named(name: str, tables: Mapping[str, Callable[[], Mapping[str, Any]]]
     if name not in tables:
         raise ValueError(f"table must be one of {', '.join(tables)}, but is {name!r}.")
     return tables[name]()
-
-
-def _require(package: str) -> None:
-    if find_spec(package) is None:
-        raise ImportError(
-            f"backend={package!r} needs the package {package}. Install it with: "
-            f"pip install {package}"
-        )
 
 
 def _as_column(values: Any) -> Any:

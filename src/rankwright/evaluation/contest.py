@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -31,13 +32,13 @@ from rankwright.evaluation.verdicts import advice, verdict
 from rankwright.evaluation.views import contest_html, contest_text
 from rankwright.metrics.metric import mean_or_nan
 from rankwright.metrics.parsing import parse
-from rankwright.showing import Brief
 
 BASELINE = "baseline"
+_MOST_SHOWN = 5  # metrics or systems that are printed with one object
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Standing(Brief):
+class Standing:
     """One line of the leaderboard.
 
     Attributes
@@ -77,6 +78,13 @@ class Standing(Brief):
     n_features: int | None = None
     params: list[dict[str, Any]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        shown = (
+            f"{m} {mean:.4f} [{self.low[m]:.4f}, {self.high[m]:.4f}]"
+            for m, mean in islice(self.means.items(), _MOST_SHOWN)
+        )
+        return f"Standing({self.name!r}: {', '.join(shown)})"
+
 
 def means_of(parts: Sequence[Mapping[str, Floats]], random_state: int = 0) -> dict[str, Any]:
     """Return what a :class:`Standing` tells of values by query, for each fold and metric."""
@@ -93,7 +101,7 @@ def means_of(parts: Sequence[Mapping[str, Floats]], random_state: int = 0) -> di
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Segment(Brief):
+class Segment:
     """Systems on the queries of one kind.
 
     Attributes
@@ -117,6 +125,12 @@ class Segment(Brief):
     low: dict[str, dict[str, float]]
     high: dict[str, dict[str, float]]
     differences: dict[str, tuple[float, float, float]]
+
+    def __repr__(self) -> str:
+        metric = next(iter(next(iter(self.means.values()))))
+        shown = (f"{n} {means[metric]:.4f}" for n, means in self.means.items())
+        means = ", ".join(islice(shown, _MOST_SHOWN)).strip()
+        return f"Segment({self.column} {self.value}: {self.n_queries} queries, {metric} {means})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; what is not finite becomes None."""

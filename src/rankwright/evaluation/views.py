@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankwright.evaluation.significance import PairedComparison
 
 _MOST = 20  # systems of a leaderboard, as text
+_MOST_COLUMNS = 8  # systems beside each other
 
 
 def contest_text(contest: Contest) -> str:
@@ -60,7 +61,7 @@ def contest_html(contest: Contest) -> str:
     parts = [
         headed(counted(len(standings), "system", "systems"), f"on {about}"),
         noted(contest.verdict),
-        noted(contest.advice if standings else ""),
+        noted(contest.advice if standings else "", strong=True),
         _leaderboard(contest) if standings else "",
         *(noted(text) for text in contest.troubles()),
     ]
@@ -96,7 +97,7 @@ def _leaderboard(contest: Contest) -> Html:
 
 
 def _segments(segments: Sequence[Segment], metric: str) -> Html:
-    names = list(segments[0].means)
+    names = list(segments[0].means)[:_MOST_COLUMNS]
     rows = [
         [s.value, Number(s.n_queries), *(fixed(s.means[name][metric]) for name in names)]
         for s in segments
@@ -149,7 +150,10 @@ def importance_html(found: PermutationImportance) -> str:
         ]
         for j in np.argsort(-mean, kind="stable").tolist()
     ]
-    title = headed(f"{found.metric} {found.value:.4f}", "is lower by, with a feature shuffled:")
+    title = headed(
+        f"{found.metric} {found.value:.4f}",
+        "gets worse by, with a feature shuffled within its query:",
+    )
     return boxed(title, tabled(["feature", "drop", "", ""], rows))
 
 

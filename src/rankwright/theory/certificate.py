@@ -15,7 +15,6 @@ from rankwright.losses import Bound, Loss, from_name
 from rankwright.losses.loss import check_query_data
 from rankwright.losses.own import as_loss
 from rankwright.metrics.metric import mean_of_queries
-from rankwright.showing import Brief
 
 # Relative to 1 + |bound|: above the rounding of a sum over 10^5 documents, 1e-11, and far below
 # what a promise that is really broken fails by (0.6 in S3).
@@ -23,7 +22,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LossCertificate(Brief):
+class LossCertificate:
     r"""A loss beside what it promises.
 
     .. math::
