@@ -78,6 +78,7 @@ def real_ones(data: rw.Dataset, folder: Path) -> dict[type, Any]:
     ranker = rw.LinearRanker("listnet", standardize=True).fit(data.X, data.y, data.qid)
     trees = rw.BoostedRanker(n_estimators=3).fit(data.X, data.y, data.qid)
     both = rw.evaluate({f"s{j}": data.X[:, j] for j in range(40)}, data, segments=["list-length"])
+    evaluation: Any = rw.evaluate(ranker, data)
     study = tune(ranker, data, {"alpha": Range(1e-4, 1.0, log=True)}, n_trials=2, n_folds=2)
     rng = np.random.default_rng(0)
     noise = NoiseStudy(
@@ -93,8 +94,8 @@ def real_ones(data: rw.Dataset, folder: Path) -> dict[type, Any]:
         data,
         data.describe(),
         fold,
-        rw.evaluate(ranker, data),
-        rw.evaluate(ranker, data).results["ndcg@10"],
+        evaluation,
+        evaluation.results["ndcg@10"],
         both,
         both.standings[0],
         both.segments[0],
