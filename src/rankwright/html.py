@@ -78,7 +78,7 @@ def linked(text: str, address: str) -> Html:
     return Html(f'<a href="{safe}" {target} style="{style}">{escaped(text)}</a>')
 
 
-def folded(summary: str, *parts: str) -> Html:
+def details(summary: str, *parts: str) -> Html:
     """Return parts that are shown when somebody asks for them."""
     inner = "".join(map(escaped, parts))
     return Html(f'<details style="margin: 0.3em 0"><summary>{escaped(summary)}</summary>{inner}'
@@ -124,7 +124,7 @@ def interval_bar(value: float, low: float, high: float, span: tuple[float, float
     """Draw a value with its interval, on a scale that goes over ``span``."""
     if not all(map(math.isfinite, (value, low, high))):
         return Html("")
-    left, middle, right = (_place(v, span) for v in (low, value, high))
+    left, middle, right = (_position(v, span) for v in (low, value, high))
     return _drawing(
         f"{value:.4f}, interval {low:.4f} to {high:.4f}",
         f'<line x1="0" x2="{_WIDTH}" y1="7" y2="7" stroke="currentColor" stroke-opacity="0.2"/>'
@@ -138,7 +138,7 @@ def bar(value: float, span: tuple[float, float]) -> Html:
     """Draw a value as a bar from 0, on a scale that goes over ``span``, with 0 in it."""
     if not math.isfinite(value):
         return Html("")
-    zero, end = _place(0.0, span), _place(value, span)
+    zero, end = _position(0.0, span), _position(value, span)
     left, width = min(zero, end), max(abs(end - zero), 0.5)
     return _drawing(
         f"{value:g}",
@@ -158,7 +158,7 @@ def span_of(values: Sequence[float], *, zero: bool = False) -> tuple[float, floa
     return (min(known), max(known)) if known else (0.0, 1.0)
 
 
-def _place(value: float, span: tuple[float, float]) -> float:
+def _position(value: float, span: tuple[float, float]) -> float:
     low, high = span
     share = (value - low) / (high - low) if high > low else 0.5
     return 1 + (_WIDTH - 2) * min(max(share, 0.0), 1.0)

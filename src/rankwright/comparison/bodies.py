@@ -75,7 +75,7 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield "defaults", [function.__defaults__, function.__kwdefaults__]
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         yield name, _content(cell)
-    for name in sorted(_names(code)):
+    for name in sorted(_used_names(code)):
         if name in function.__globals__:
             value = function.__globals__[name]
             yield name, value.__name__ if isinstance(value, ModuleType) else value
@@ -98,6 +98,6 @@ def _sorted(constant: Any) -> Any:
     return sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
 
 
-def _names(code: CodeType) -> set[str]:
-    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
+def _used_names(code: CodeType) -> set[str]:
+    inner = (_used_names(c) for c in code.co_consts if isinstance(c, CodeType))
     return set(code.co_names).union(*inner)

@@ -131,20 +131,16 @@ def compare(
         check_overlap(folds)
     for by in segments:
         parts_of_queries(by, [fold.test for fold in folds])  # before the long training
-    about = {
-        "data": {fold.name: fold.fingerprint for fold in folds},
-        "metric": names[0],
-        "trials": n_trials,
-        "random_state": random_state,
-    }
+    settings = {"trials": n_trials, "random_state": random_state}
+    data_hashes = {fold.name: fold.fingerprint for fold in folds}
+    about = {"data": data_hashes, "metric": names[0], **settings}
     with comparison_folder(folder, about, overwrite=overwrite) as place:
         jobs = [
             _fold_job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
             for entry in entries
             for fold in folds
         ]
-        steps = {entry.name: n_trials if entry.space else 1 for entry in entries}
-        with heard(verbose, show_models(steps, len(folds)), callback) as told:
+        with heard(verbose, show_models(entries, len(folds), n_trials), callback) as told:
             outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(told))
         result = Comparison.build(
             entries,
@@ -152,11 +148,7 @@ def compare(
             names,
             outcomes,
             failures,
-            settings={
-                "trials": n_trials,
-                "random_state": random_state,
-                "processes": n_threads(n_jobs),
-            },
+            settings={**settings, "processes": n_threads(n_jobs)},
             seconds=time.perf_counter() - begin,
             segments=segments,
         )

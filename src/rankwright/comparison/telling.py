@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankwright.comparison.views import parameter_text
 from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
+    from rankwright.comparison.entries import Entry
     from rankwright.comparison.noise_study import Fit
     from rankwright.comparison.trial import Event
     from rankwright.comparison.tune import Trial
 
 
 @contextlib.contextmanager
-def show_models(steps: Mapping[str, int], n_folds: int) -> Iterator[Callable[[Event], None]]:
-    """Show a bar for each model, and a line for each that is finished on a fold.
-
-    Parameters
-    ----------
-    steps : mapping of str to int
-        Trials of each model on one fold.
-    n_folds : int
-        Folds.
-    """
+def show_models(
+    entries: Sequence[Entry], n_folds: int, n_trials: int
+) -> Iterator[Callable[[Event], None]]:
+    """Show a bar for each model, and a line for each that is finished on a fold."""
+    steps = {entry.name: n_trials if entry.space else 1 for entry in entries}  # of one fold
     with display() as shown:
         everything = shown.bar("all", n_folds * sum(steps.values()), quiet=True)
         bars = {name: shown.bar(name, n * n_folds, quiet=True) for name, n in steps.items()}

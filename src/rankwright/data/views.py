@@ -8,6 +8,7 @@ import numpy as np
 
 from rankwright.data.categories import decoded
 from rankwright.data.columns import DOC_ID
+from rankwright.data.feature_names import listed
 from rankwright.data.framing import Backend, frame_of
 from rankwright.exceptions import DataError
 from rankwright.html import Html, Number, bar, boxed, headed, noted, span_of, tabled
@@ -27,11 +28,7 @@ class DatasetViews:
 
     def __repr__(self: Any) -> str:
         form = "sparse" if self.is_sparse else "dense"
-        return (
-            f"Dataset({counted(self.n_docs, 'document', 'documents')}, "
-            f"{counted(self.n_queries, 'query', 'queries')}, "
-            f"{counted(self.n_features, 'feature', 'features')}, {form} {self.X.dtype})"
-        )
+        return f"Dataset({_sizes(self)}, {form} {self.X.dtype})"
 
     def _repr_html_(self: Any) -> str:
         return _dataset_html(self)
@@ -64,6 +61,12 @@ class DatasetViews:
                         backend)  # fmt: skip
 
 
+def _sizes(of: Any) -> str:
+    words = {"document": "documents", "query": "queries", "feature": "features"}
+    numbers = (of.n_docs, of.n_queries, of.n_features)
+    return ", ".join(counted(n, *pair) for n, pair in zip(numbers, words.items(), strict=True))
+
+
 def columns_of(
     dataset: Dataset, label: str = "label", qid: str = "qid", doc_id: str = DOC_ID
 ) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def columns_of(
     names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]
     taken = {label, qid, doc_id} & set(names)  # reading would take it for what it is called
     if taken:
-        raise DataError(f"features must not be named {', '.join(sorted(taken))}.")
+        raise DataError(f"features must not be named {listed(sorted(taken))}.")
     columns: dict[str, Any] = {label: dataset.restore(dataset.y), qid: dataset.restore(dataset.qid)}
     if dataset.doc_ids is not None:
         columns[doc_id] = dataset.restore(dataset.doc_ids)
@@ -89,14 +92,14 @@ def _dataset_html(dataset: Dataset) -> str:
     labels = {float(values[i]): int(counts[i]) for i in shown}
     return boxed(
         headed(repr(dataset)),
-        _labels(labels, dataset.n_docs, len(values)),
-        noted(_names("features", dataset.feature_names or [])),
-        noted(_names("kept", list(dataset.kept))),
+        _label_bars(labels, dataset.n_docs, len(values)),
+        noted(_named("features", dataset.feature_names or [])),
+        noted(_named("kept", list(dataset.kept))),
         _first_rows(dataset),
     )
 
 
-def _labels(labels: dict[float, int], n_docs: int, n_labels: int) -> Html:
+def _label_bars(labels: dict[float, int], n_docs: int, n_labels: int) -> Html:
     span = span_of([float(n) for n in labels.values()], zero=True)
     rows = [
         [Number(f"{y:g}"), Number(f"{n:,}"), Number(f"{n / max(1, n_docs):.1%}"), bar(n, span)]
@@ -105,7 +108,7 @@ def _labels(labels: dict[float, int], n_docs: int, n_labels: int) -> Html:
     return tabled(["label", "documents", "", ""], rows, max(n_labels, len(rows)))
 
 
-def _names(what: str, names: list[str]) -> str:
+def _named(what: str, names: list[str]) -> str:
     if not names:
         return ""
     more = and_more(len(names), _MOST_NAMES)
@@ -140,19 +143,14 @@ def _cell(value: Any) -> str:
 def description_html(found: Description) -> str:
     """Return the doctor's report: sizes, labels, list lengths, and what to look at."""
     lengths = found.list_lengths
-    sizes = (
-        f"{counted(found.n_docs, 'document', 'documents')}, "
-        f"{counted(found.n_queries, 'query', 'queries')}, "
-        f"{counted(found.n_features, 'feature', 'features')}"
-    )
     spread = ", ".join(f"{share:.0%} {n:g}" for share, n in lengths.items())
     missing = [f"{name} {n / max(1, found.n_docs):.1%}" for name, n in found.missing.items()]
     features = [[name, kind] for name, kind in found.features.items()]
     return boxed(
-        headed(sizes, f"{found.form}, {found.density:.1%} not zero"),
-        _labels(found.labels, found.n_docs, len(found.labels)),
+        headed(_sizes(found), f"{found.form}, {found.density:.1%} not zero"),
+        _label_bars(found.labels, found.n_docs, len(found.labels)),
         noted(f"list lengths: {spread}"),
-        noted(_names("missing", missing)),
+        noted(_named("missing", missing)),
         tabled(["feature", "kind"], features) if features else "",
         *(noted(f"Warning: {finding.message}") for finding in found.findings),
         "" if found.findings else noted("No warnings."),

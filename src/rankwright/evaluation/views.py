@@ -14,8 +14,8 @@ from rankwright.html import (
     Number,
     bar,
     boxed,
+    details,
     fixed,
-    folded,
     headed,
     interval_bar,
     linked,
@@ -67,7 +67,7 @@ def contest_html(contest: Contest) -> str:
     ]
     for by in dict.fromkeys(segment.column for segment in contest.segments):
         cut = [segment for segment in contest.segments if segment.column == by]
-        parts.append(folded(f"{metric} by {by}", _segments(cut, metric)))
+        parts.append(details(f"{metric} by {by}", _segments(cut, metric)))
     if contest.page is not None:
         parts.append(noted(linked("Open the page", _address(contest.page))))
     return boxed(*parts)
