@@ -21,6 +21,7 @@ from rankwright.comparison.keys import key
 from rankwright.comparison.place import comparison_folder
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.comparison.store import read_result, write_result
+from rankwright.comparison.telling import show_models
 from rankwright.comparison.trial import Event, Outcome, run_search
 from rankwright.comparison.workers import reason
 from rankwright.data.dataset import Dataset
@@ -33,6 +34,7 @@ from rankwright.evaluation.segments import parts_of_queries
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric, per_query_of_all
 from rankwright.metrics.parsing import parse
+from rankwright.progress import heard
 from rankwright.threads import n_threads
 
 DEFAULT_TRIALS = 8
@@ -56,6 +58,7 @@ def compare(
     allow_overlap: bool = False,
     segments: Sequence[str] = (),
     callback: Callable[[Event], None] | None = None,
+    verbose: bool = False,
 ) -> Comparison:
     """Fit rankers on the same queries, and tell which is best and whether the difference is real.
 
@@ -75,8 +78,8 @@ def compare(
     random_state : int, default 0
         Seed of splits, draws and tests.
     n_jobs : int, optional
-        Processes; 1, the default, is this one. None is one for each core. Models of your own must
-        be importable by other processes. The results do not depend on it.
+        Processes; 1, the default, is this one. None is one for each core. Models of your own may be
+        defined in a notebook. The results do not depend on it.
     executor : concurrent.futures.Executor, optional
         Takes the work in place of ``n_jobs`` processes: one call for each model and fold, which
         starts a process where it runs. On several machines it needs a ``folder`` that all share.
@@ -95,6 +98,8 @@ def compare(
     callback : callable, optional
         Called with an :class:`Event` whenever something is finished, and kept if there is a folder;
         never twice at a time.
+    verbose : bool, default False
+        Show the progress: bars on a terminal, text below the cell of a notebook, else plain lines.
 
     Returns
     -------
@@ -126,30 +131,24 @@ def compare(
         check_overlap(folds)
     for by in segments:
         parts_of_queries(by, [fold.test for fold in folds])  # before the long training
-    about = {
-        "data": {fold.name: fold.fingerprint for fold in folds},
-        "metric": names[0],
-        "trials": n_trials,
-        "random_state": random_state,
-    }
+    settings = {"trials": n_trials, "random_state": random_state}
+    data_hashes = {fold.name: fold.fingerprint for fold in folds}
+    about = {"data": data_hashes, "metric": names[0], **settings}
     with comparison_folder(folder, about, overwrite=overwrite) as place:
         jobs = [
             _fold_job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
             for entry in entries
             for fold in folds
         ]
-        outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(callback))
+        with heard(verbose, show_models(entries, len(folds), n_trials), callback) as told:
+            outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(told))
         result = Comparison.build(
             entries,
             folds,
             names,
             outcomes,
             failures,
-            settings={
-                "trials": n_trials,
-                "random_state": random_state,
-                "processes": n_threads(n_jobs),
-            },
+            settings={**settings, "processes": n_threads(n_jobs)},
             seconds=time.perf_counter() - begin,
             segments=segments,
         )

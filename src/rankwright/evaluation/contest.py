@@ -10,27 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_intervals
+from rankwright.evaluation.framed import (
+    leaderboard_table,
+    pairs_table,
+    queries_table,
+    segments_table,
+)
 from rankwright.evaluation.latex import latex_table
 from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.segments import Part
-from rankwright.evaluation.significance import PairedComparison, compare_pairs, mean_interval
+from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs, mean_interval
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.verdicts import advice, verdict
+from rankwright.evaluation.views import contest_html, contest_text
 from rankwright.metrics.metric import mean_or_nan
 from rankwright.metrics.parsing import parse
 
 BASELINE = "baseline"
+_MOST_SHOWN = 5  # metrics or systems that are printed with one object
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Standing:
     """One line of the leaderboard.
 
@@ -71,6 +81,13 @@ class Standing:
     n_features: int | None = None
     params: list[dict[str, Any]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        shown = (
+            f"{m} {mean:.4f} [{self.low[m]:.4f}, {self.high[m]:.4f}]"
+            for m, mean in islice(self.means.items(), _MOST_SHOWN)
+        )
+        return f"Standing({self.name!r}: {', '.join(shown)})"
+
 
 def means_of(
     systems: Mapping[str, Sequence[Mapping[str, Floats]]], random_state: int = 0
@@ -96,7 +113,7 @@ def means_of(
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Segment:
     """Systems on the queries of one kind.
 
@@ -122,6 +139,12 @@ class Segment:
     high: dict[str, dict[str, float]]
     differences: dict[str, tuple[float, float, float]]
 
+    def __repr__(self) -> str:
+        metric = next(iter(next(iter(self.means.values()))))
+        shown = (f"{n} {means[metric]:.4f}" for n, means in self.means.items())
+        means = ", ".join(islice(shown, _MOST_SHOWN)).strip()
+        return f"Segment({self.column} {self.value}: {self.n_queries} queries, {metric} {means})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; what is not finite becomes None."""
         return {
@@ -140,7 +163,7 @@ class Segment:
         }
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True, repr=False)
 class Contest:
     """Systems on the same test queries; what ``rw.evaluate`` returns for several.
 
@@ -165,6 +188,8 @@ class Contest:
         What it takes to do it again.
     models : dict of str to object
         The systems that are models, by name.
+    page : str, optional
+        The last page that :func:`rankwright.report.write_report` made of it.
     """
 
     metrics: list[str]
@@ -176,6 +201,7 @@ class Contest:
     segments: list[Segment] = field(default_factory=list)
     card: dict[str, Any] = field(default_factory=dict)
     models: dict[str, Any] = field(default_factory=dict)
+    page: str | None = None
 
     @property
     def best(self) -> str:
@@ -253,6 +279,40 @@ class Contest:
         """
         return latex_table(self)
 
+    def troubles(self) -> list[str]:
+        """Return what went wrong, a line each."""
+        return []
+
+    def __repr__(self) -> str:
+        return contest_text(self)
+
+    def _repr_html_(self) -> str:
+        return contest_html(self)
+
+    def to_frame(
+        self,
+        table: Literal["leaderboard", "pairs", "queries", "segments"] = "leaderboard",
+        *,
+        backend: Backend | None = None,
+    ) -> Any:
+        """Return one of its tables as a data frame.
+
+        Parameters
+        ----------
+        table : {"leaderboard", "pairs", "queries", "segments"}, default "leaderboard"
+            A row for each system; for each test; for each query, system and metric; or for each
+            kind of queries, system and metric.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose data frame it is; by default the first of them that is installed.
+        """
+        tables = {
+            "leaderboard": lambda: leaderboard_table(self),
+            "pairs": lambda: pairs_table(self.pairs),
+            "queries": lambda: queries_table(self),
+            "segments": lambda: segments_table(self.segments),
+        }
+        return frame_of(table_named(table, tables), backend)
+
 
 def ranked(standings: Sequence[Standing], metric: str) -> list[Standing]:
     """Return the standings, best first."""
@@ -262,13 +322,13 @@ def ranked(standings: Sequence[Standing], metric: str) -> list[Standing]:
 
 def held_against(
     standings: Sequence[Standing], metric: str, reference: str | None = None, random_state: int = 0
-) -> list[PairedComparison]:
+) -> Pairs:
     """Test the first of the standings against the others, or each of them against the reference.
 
     Baselines are a family of their own.
     """
     if len(standings) < 2:
-        return []
+        return Pairs()
     held = standings[0].name if reference is None else reference
     others = [s for s in standings if s.name != held]
     families = [
@@ -286,7 +346,7 @@ def held_against(
         higher_is_better=parse(metric).higher_is_better,
     )
     place = {s.name: i for i, s in enumerate(others)}
-    return sorted(pairs, key=lambda pair: place[pair.b if reference is None else pair.a])
+    return Pairs(sorted(pairs, key=lambda p: place[p.b if reference is None else p.a]))
 
 
 def segmented(

@@ -11,9 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.framing import Backend, frame_of
 from rankwright.data.groups import Groups
 from rankwright.data.streams import uniforms
 from rankwright.data.validation import Floats, Matrix
+from rankwright.evaluation.views import importance_html
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
 
@@ -60,6 +62,19 @@ class PermutationImportance:
         if len(self.drops) > len(order):
             lines.append(f"  ... and {len(self.drops) - len(order)} more")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return importance_html(self)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return a data frame with a row for each feature, the largest drop first.
+
+        ``backend`` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        """
+        order = np.argsort(-self.mean, kind="stable")
+        names = [self.feature_names[j] for j in order.tolist()]
+        columns = {"feature": names, "drop": self.mean[order], "std": self.std[order]}
+        return frame_of(columns, backend)
 
 
 def permutation_importance(

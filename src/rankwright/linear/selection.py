@@ -12,10 +12,11 @@ from rankwright.data.validation import Floats
 from rankwright.linear.base import LinearModel
 from rankwright.metrics import Metric
 from rankwright.score import SCORE_METRIC
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class AlphaChoice:
+@dataclass(frozen=True, repr=False)
+class AlphaChoice(Brief):
     """Penalty weights and their quality.
 
     Attributes

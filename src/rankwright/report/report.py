@@ -45,6 +45,7 @@ def write_report(contest: Contest, path: PathLike, title: str = "") -> None:
         Heading of the page.
     """
     write_text(path, report_html(contest, title))
+    contest.page = str(path)
 
 
 def report_html(contest: Contest, title: str = "") -> str:

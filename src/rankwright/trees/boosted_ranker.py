@@ -18,6 +18,7 @@ from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.parsing import parse
+from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
@@ -179,6 +180,7 @@ class BoostedRanker(ForestRanker):
         query_weight: ArrayLike | None = None,
         valid: Dataset | None = None,
         callback: Callback | None = None,
+        verbose: bool = False,
     ) -> BoostedRanker:
         """Learn from documents with labels.
 
@@ -200,9 +202,12 @@ class BoostedRanker(ForestRanker):
             Queries to measure ``eval_metric`` on after each tree.
         callback : callable, optional
             Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
+        verbose : bool, default False
+            Show the progress, on a terminal or in a notebook.
         """
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
-        return self._fit(data, valid, callback)
+        with heard(verbose, show_fit(), callback) as told:
+            return self._fit(data, valid, told)
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
