@@ -222,7 +222,7 @@ def _read_all(
 
     found: dict[str, Any] = {}
     for name, path in paths.items():
-        if _is_model(path):
+        if path.endswith(".rw"):
             with doing(f"Reading {path}"):
                 found[name] = load(path)
     others = {name: path for name, path in paths.items() if name not in found}
@@ -239,10 +239,6 @@ def _read_all(
         with doing(f"Reading {path}"):
             found[name] = read_scores(path, dataset, format=scores_format, unscored=unscored)
     return dataset, {name: found[name] for name in paths}
-
-
-def _is_model(path: str) -> bool:
-    return path.endswith(".rw")
 
 
 def _features_of(models: Mapping[str, Any]) -> Any:

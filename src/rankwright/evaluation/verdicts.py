@@ -50,7 +50,7 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
     if not contenders:
         beaten = [pair.b for pair in pairs if pair.significant]
         text += (
-            f", significantly better than {_listed(beaten)} (p < 0.05, Holm)." if beaten else "."
+            f", significantly better than {_in_words(beaten)} (p < 0.05, Holm)." if beaten else "."
         )
     elif not equal:
         names = [pair.b for pair in contenders]
@@ -59,13 +59,13 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
     else:
         largest = max(pair.detectable for pair in equal)
         text += (
-            f", but not significantly better than {_listed([p.b for p in equal])} (p >= 0.05, "
+            f", but not significantly better than {_in_words([p.b for p in equal])} (p >= 0.05, "
             f"Holm); these queries show a difference of {largest:.4f} with 80 % power."
         )
     close = [pair.b for pair in pairs if pair.b in baselines and not pair.significant]
     if close:
         kind = "baseline" if len(close) == 1 else "baselines"
-        text += f" It is not shown to be better than the {kind} {_listed(close)}."
+        text += f" It is not shown to be better than the {kind} {_in_words(close)}."
     return text
 
 
@@ -168,6 +168,6 @@ def interval_text(low: float, high: float) -> str:
     return "(too few queries for an interval)"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _in_words(names: Sequence[str]) -> str:
     shown = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} others"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
