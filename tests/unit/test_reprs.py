@@ -18,7 +18,8 @@ from rankwright.data import Run
 from rankwright.data.corruptions import find_corruption
 from rankwright.data.noise import label_noise_up_to
 from rankwright.evaluation import Fold, compare_pairs, explain, permutation_importance, split
-from rankwright.evaluation.contest import Contest, Segment
+from rankwright.evaluation.contest import Contest
+from rankwright.evaluation.segmented import Segment
 from rankwright.evaluation.segments import Part
 from rankwright.evaluation.significance import Pairs
 from rankwright.metrics import explain_difference, parse

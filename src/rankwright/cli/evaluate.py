@@ -271,12 +271,10 @@ def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: b
 
 def _fail_if_worse(result: Contest, margin: float | None) -> None:
     """Exit with 1 if a system is worse than the reference by more than the margin, if any."""
-    from rankwright.metrics import parse
-
     if margin is None:
         return
     metric = result.metrics[0]
-    sign = 1 if parse(metric).higher_is_better else -1
+    sign = 1 if result.measure(metric).higher_is_better else -1
     for pair in result.pairs:
         if not sign * pair.difference >= -margin:  # also where it is not defined
             typer.echo(

@@ -127,14 +127,13 @@ def _check_outputs(study: str | None, out: str | None, data: str) -> None:
 def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
     from rankwright.comparison.views import parameter_text
-    from rankwright.metrics import parse
 
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "command": command}, indent=2), err=err)
         return
     shown = sorted(
         (t for t in result.trials if not t.error),
-        key=lambda t: -t.value if parse(result.metric).higher_is_better else t.value,
+        key=lambda t: -t.value if result.higher_is_better else t.value,
     )
     rows = [
         [str(t.number), f"{t.value:.4f}", *map(parameter_text, t.params.values())]

@@ -18,7 +18,8 @@ from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.exceptions import ConvergenceWarning, DataWarning
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import SLAM, Loss
-from rankwright.metrics import Metric
+from rankwright.metrics import Metric, mean_on, parse
+from rankwright.metrics.parsing import MetricLike
 from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
 from rankwright.progress import heard, show_fit
@@ -268,7 +269,7 @@ class LinearModel(Ranker):
         alphas: Sequence[float] | None = None,
         n_alphas: int = 20,
         valid: Dataset | None = None,
-        metric: Metric = SCORE_METRIC,
+        metric: MetricLike = SCORE_METRIC,
     ) -> list[PathPoint]:
         """Fit for several penalty weights, the largest first, each from the solution before.
 
@@ -283,7 +284,7 @@ class LinearModel(Ranker):
             How many, if ``alphas`` is not given.
         valid : Dataset, optional
             Queries to measure loss and quality on.
-        metric : Metric, default NDCG(k=10)
+        metric : str, Metric or function, default NDCG(k=10)
             The quality.
         """
         self.check_params()
@@ -295,7 +296,7 @@ class LinearModel(Ranker):
             # Four decades: below a ten-thousandth the penalty holds next to nothing back.
             alphas = (self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)).tolist()
         descending = sorted(map(float, alphas), reverse=True)
-        return list(self._walk(objective, scale, descending, valid, metric))
+        return list(self._walk(objective, scale, descending, valid, parse(metric)))
 
     def _walk(
         self,
@@ -317,7 +318,7 @@ class LinearModel(Ranker):
             quality = valid_loss = math.nan
             if valid is not None:
                 scores = multiply(valid.X, coef, self.n_jobs)
-                quality = metric.mean(valid.y, scores, valid.groups)
+                quality = mean_on(metric, valid, scores)
                 valid_loss = self._mean_loss(objective.loss, scores, valid)
             n_features = int(np.count_nonzero(coef))
             yield PathPoint(alpha, coef, mean_loss, n_features, quality, valid_loss)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwright.comparison.tables import csv_text
 from rankwright.data.spreadsheets import as_cell
-from rankwright.evaluation.contest import Segment
+from rankwright.evaluation.segmented import Segment
 from rankwright.report.content import Content, System
 
 _WIDTH = 150.0  # of a drawn interval, in pixels

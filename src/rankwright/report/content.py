@@ -16,10 +16,10 @@ from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import Contest, Segment, Standing, segmented
+from rankwright.evaluation.contest import Contest, Standing
+from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import LIST_LENGTH, Part, parts_of_queries
 from rankwright.evaluation.significance import PairedComparison
-from rankwright.metrics.parsing import parse
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ def content_of(contest: Contest, title: str = "") -> Content:
         title=title or contest.card.get("title") or _heading(contest),
         verdict=contest.verdict,
         advice=contest.advice,
-        higher_is_better={m: parse(m).higher_is_better for m in metrics},
+        higher_is_better={m: contest.measure(m).higher_is_better for m in metrics},
         systems=[_system(contest, standing) for standing in standings],
         held=held,
         led=reference is None,
