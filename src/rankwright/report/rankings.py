@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
-from rankwright.report.content import Content, Tested
+from rankwright.report.content import Content, Examined
 
 MOST_RANKS = 100  # documents of a list that are kept
 BUDGET = 1_900_000  # ranks and half the letters of names: about 2.5 MB of the page
@@ -83,7 +83,7 @@ def by_disagreement(content: Content) -> Ints:
     return np.argsort(-spread, kind="stable")
 
 
-def _name_length(part: Tested) -> float:
+def _name_length(part: Examined) -> float:
     """Return how long the names of documents are, roughly."""
     if part.test.doc_ids is None:
         return 0.0

@@ -13,7 +13,7 @@ from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.evaluation.contest import Contest
-from rankwright.report.board import board, downloads, segment_tables, tests_of_held
+from rankwright.report.board import board, downloads, segment_tables, held_tests
 from rankwright.report.content import (
     Content,
     content_of,
@@ -78,7 +78,7 @@ def page_of(content: Content) -> str:
             board=board(content),
             segments=segment_tables(content),
             downloads=downloads(content),
-            tests=tests_of_held(content),
+            tests=held_tests(content),
             importances=importances(content),
             data_section=data_section(content.parts),
             lists_kept=sum(found is not None for found in lists),
