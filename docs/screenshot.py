@@ -36,7 +36,8 @@ def main() -> None:
         page.add_style_tag(
             content=f"{HIDDEN} {{ display: none !important; }} h2 {{ margin-top: 1.2rem; }}"
             ".plot-and-list { grid-template-columns: 23rem 1fr; } main { padding-bottom: 0; }"
-            ".found { max-height: 19rem; flex-basis: 10rem; } section { margin-top: 1rem; padding-top: 1rem; }"
+            ".found { max-height: 19rem; flex-basis: 10rem; }"
+            "section { margin-top: 1rem; padding-top: 1rem; }"
         )
         page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
         box = page.locator("main").bounding_box()

@@ -47,13 +47,17 @@ def round_values(low: float, high: float) -> list[tuple[float, str]]:
     >>> round_values(0.812, 0.893)
     [(0.82, '0.82'), (0.84, '0.84'), (0.86, '0.86'), (0.88, '0.88')]
     """
-    width = high - low or 1.0
-    power = math.floor(math.log10(width))
-    for digits, step in ((-p, m * 10.0**p) for p in (power, power - 1) for m in (5, 2, 1)):
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if last > first:
-            break
-    return [(round(i * step, 12), f"{i * step:.{max(0, digits)}f}") for i in range(first, last + 1)]
+    if not high > low:
+        return [(low, f"{low:.4g}")]
+    power = math.floor(math.log10(high - low))
+    steps = [(m * 10.0**p, max(0, -p)) for p in (power, power - 1) for m in (5, 2, 1)]
+    step, digits = next(
+        (step, digits)
+        for step, digits in steps
+        if math.floor(high / step + 1e-9) > math.ceil(low / step - 1e-9)
+    )
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [(round(i * step, 12), f"{i * step:.{digits}f}") for i in range(first, last + 1)]
 
 
 def scale_around(rows: list[tuple[float, float, float]]) -> DrawnAxis:

@@ -184,7 +184,8 @@ def _card(contest: Contest) -> dict[str, Any]:
     """Return the run card with all that the page asks for, also of scores from elsewhere."""
     if isinstance(contest, Comparison):
         return contest.card
-    files = [contest.card["data"], *contest.card["systems"].values()] if contest.card else []
+    systems = contest.card.get("systems", {})  # what was read, if files were
+    files = [contest.card["data"], *systems.values()] if systems else []
     return run_card([], contest.metrics, {}, None) | {"files": files}
 
 
