@@ -42,20 +42,21 @@ class DrawnAxis:
 
 
 def round_values(low: float, high: float) -> list[tuple[float, str]]:
-    """Return round values between two ends, at most five, each with its text.
+    """Return two to four round values between two ends, each with its text.
 
     >>> round_values(0.812, 0.893)
     [(0.82, '0.82'), (0.84, '0.84'), (0.86, '0.86'), (0.88, '0.88')]
     """
-    raw = (high - low) / 5 or 1.0
-    power = math.floor(math.log10(raw))
-    step, power = next(
-        (m * 10.0**power, power + (m == 10))
-        for m in (1, 2, 5, 10)
-        if m * 10.0**power >= raw * 0.999
+    if not high > low:
+        return [(low, f"{low:.4g}")]
+    power = math.floor(math.log10(high - low))
+    steps = [(m * 10.0**p, max(0, -p)) for p in (power, power - 1) for m in (5, 2, 1)]
+    step, digits = next(
+        (step, digits)
+        for step, digits in steps
+        if math.floor(high / step + 1e-9) > math.ceil(low / step - 1e-9)
     )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    digits = max(0, -power)
     return [(round(i * step, 12), f"{i * step:.{digits}f}") for i in range(first, last + 1)]
 
 
@@ -144,7 +145,7 @@ def downloads(content: Content) -> list[tuple[str, str, str]]:
     ]
 
 
-def tests_of_held(content: Content) -> dict[str, Any]:
+def held_tests(content: Content) -> dict[str, Any]:
     """Return the tests against the best, or the reference, and the axis of their intervals."""
     if not content.tests:
         return {"rows": [], "ticks": [], "zero": 0.0}

@@ -23,7 +23,7 @@ from rankwright.evaluation.significance import PairedComparison
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class Examined:
     """Test queries, and the training queries of the models that rank them, if they are known."""
 
     name: str
@@ -97,7 +97,7 @@ class Content:
         are what the others are ahead of it.
     tests : dict of str to PairedComparison
         By the other system, in the order of the leaderboard, by the first metric.
-    parts : list of Tested
+    parts : list of Examined
         The data.
     card : dict
         What it takes to do it again.
@@ -121,7 +121,7 @@ class Content:
     held: str
     led: bool
     tests: dict[str, PairedComparison]
-    parts: list[Tested]
+    parts: list[Examined]
     card: dict[str, Any]
     latex: str
     segments: list[Segment] = field(default_factory=list)
@@ -166,7 +166,7 @@ def content_of(contest: Contest, title: str = "") -> Content:
         held=held,
         led=reference is None,
         tests={s.name: pair for s in standings if (pair := contest.pair(s.name)) is not None},
-        parts=[Tested(name, test, trains.get(name)) for name, test in contest.tests.items()],
+        parts=[Examined(name, test, trains.get(name)) for name, test in contest.tests.items()],
         card=_card(contest),
         latex=contest.to_latex(),
         segments=segments,
@@ -184,7 +184,8 @@ def _card(contest: Contest) -> dict[str, Any]:
     """Return the run card with all that the page asks for, also of scores from elsewhere."""
     if isinstance(contest, Comparison):
         return contest.card
-    files = [contest.card["data"], *contest.card["systems"].values()] if contest.card else []
+    systems = contest.card.get("systems", {})  # what was read, if files were
+    files = [contest.card["data"], *systems.values()] if systems else []
     return run_card([], contest.metrics, {}, None) | {"files": files}
 
 

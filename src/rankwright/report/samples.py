@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name
 from rankwright.data.validation import Floats, Matrix
-from rankwright.report.content import Tested
+from rankwright.report.content import Examined
 
 _MOST_BARS = 12
 _MOST_BINS = 8  # whose names are longer
@@ -34,7 +34,7 @@ class Drift:
     difference: float
 
 
-def data_section(parts: list[Tested]) -> dict[str, Any]:
+def data_section(parts: list[Examined]) -> dict[str, Any]:
     """Return what the page tells of the data of the first part."""
     part = parts[0]
     samples = (

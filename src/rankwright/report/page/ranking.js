@@ -28,7 +28,7 @@ const reasonTable = (parent, names, kinds, answers, largest) => {
   const head = el("tr", {}, el("thead", {}, table));
   el("th", { scope: "col" }, head, "feature");
   names.forEach((name, i) => el("th", { scope: "col", class: `n ${kinds[i]}` }, head, name));
-  if (answers.every(Boolean)) el("th", { scope: "col", class: "n" }, head, "difference");
+  if (names.length > 1) el("th", { scope: "col", class: "n" }, head, "difference");
   const body = el("tbody", {}, table);
   const row = (feature, values, kind = "") => {
     const tr = el("tr", { class: kind }, body);
@@ -43,18 +43,13 @@ const reasonTable = (parent, names, kinds, answers, largest) => {
       }
       el("span", {}, cell, value === null ? "small" : signed(value, 2));
     });
-    if (answers.every(Boolean)) {
-      const known = values.every((v) => v !== null);
-      el("td", { class: "n" }, tr, known ? signed(values[1] - values[0], 2) : "");
-    }
+    if (values.length > 1) el("td", { class: "n" }, tr, values.includes(null) ? "" : signed(values[1] - values[0], 2));
   };
-  const known = answers.filter(Boolean);
-  const weight = (feature) => Math.max(...known.map((a) => Math.abs(a.found.get(feature) ?? 0)));
-  const all = [...new Set(known.flatMap((a) => [...a.found.keys()]))].sort((x, y) => weight(y) - weight(x));
-  for (const feature of all) row(feature, answers.map((a) => (a ? a.found.get(feature) ?? null : null)));
-  const rest = (a) => a.sum - [...a.found.values()].reduce((x, y) => x + y, 0);
-  row("all other features", answers.map((a) => (a ? rest(a) : null)), "rest");
-  row("score", answers.map((a) => (a ? a.sum : null)), "sum");
+  const weight = (feature) => Math.max(...answers.map((a) => Math.abs(a.found.get(feature) ?? 0)));
+  const all = [...new Set(answers.flatMap((a) => [...a.found.keys()]))].sort((x, y) => weight(y) - weight(x));
+  for (const feature of all) row(feature, answers.map((a) => a.found.get(feature) ?? null));
+  row("all other features", answers.map((a) => a.sum - [...a.found.values()].reduce((x, y) => x + y, 0)), "rest");
+  row("score", answers.map((a) => a.sum), "sum");
 };
 
 // ---- one query: two ranked lists ----
@@ -116,10 +111,11 @@ const drillPart = (data, reasonsOf) => {
       return;
     }
     const largest = Math.max(...answers.filter(Boolean).flatMap((x) => [x.sum, ...x.found.values()]).map(Math.abs), 0.5);
-    reasonTable(box, [a, b].map((m) => data.models[m].name), ["a", "b"], answers, largest);
+    const told = [0, 1].filter((i) => answers[i]); // a model that tells nothing has no column
+    reasonTable(box, told.map((i) => data.models[[a, b][i]].name), told.map((i) => "ab"[i]), told.map((i) => answers[i]), largest);
     const silent = [a, b].filter((model, i) => !answers[i]).map((model) => data.models[model].name);
     el("p", { class: "fine" }, box, "By how much each feature lifts the document above the average document of this query, in standard deviations of the model's scores. "
-      + "“small” is less than a model's five largest."
+      + (told.length > 1 ? "“small” is less than a model's five largest." : "")
       + (silent.length ? ` Nothing is known of ${silent.join(" and ")}.` : ""));
   };
   const column = (side, model, order, others, list, count, value) => {
