@@ -37,7 +37,8 @@ def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
     assert " ".join(table[0].split()) == columns
     assert table[1].split()[0] == "xendcg-linear"
     assert {line.split()[0] for line in table[2:4]} == {"best-feature", "random"}
-    assert "is best with ndcg@10" in table[-1]
+    assert "is best with ndcg@10" in table[-2]
+    assert table[-1].startswith("Do not choose yet: label more queries.")
     assert "xendcg-linear split: " in err
     assert "s left" in err
     kept = {path.name for path in (files / "out").iterdir()}
@@ -64,7 +65,7 @@ def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
 
 
 def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankwright.cli.compare import _fitting
+    from rankwright.cli.standings import _fitting
 
     columns, rows = ["model", "ndcg@10", "ap", "rr", "size"], [["x" * 20, "0.5", "0.5", "0.5", "1"]]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -82,7 +83,7 @@ def test_a_narrow_terminal_shows_what_matters(monkeypatch: pytest.MonkeyPatch) -
 def test_metrics_that_were_asked_for_come_before_costs(
     files: Path, run: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rankwright.cli.compare import print_leaderboard
+    from rankwright.cli.standings import print_leaderboard
 
     result = rw.compare(
         rw.read(files / "train.txt"), ["best-feature", "random"], metrics=["ndcg@10", "map"]

@@ -201,7 +201,8 @@ def test_scores_are_joined_by_ids(trained: pd.DataFrame, run: Cli) -> None:
         2,
         "",
         "rankwright: less.csv: there must be a score for each of the 60 documents, but 1 have "
-        f"none; the first is document {row['doc_id']!r} of query {row['qid']!r}.\n",
+        f"none; the first is document {row['doc_id']!r} of query {row['qid']!r}. Rank them last "
+        "(--unscored last) if the system did not show them.\n",
     )
     pd.concat([shuffled, shuffled[:1]]).to_csv("more.csv", index=False)
     assert run("evaluate", "test.csv", "more.csv") == (

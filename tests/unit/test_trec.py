@@ -184,7 +184,8 @@ def test_scores_must_be_there_for_every_document(tmp_path: Path) -> None:
     path.write_text("qid,doc_id,score\nb,d1,1\na,d2,2\nb,d3,3\na,d4,4\n")
     message = (
         f"{path}: there must be a score for each of the 5 documents, but 1 have none; the first is "
-        "document 'd5' of query 'b'."
+        "document 'd5' of query 'b'. Rank them last (--unscored last) if the system did not show "
+        "them."
     )
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         read_scores(path, data())

@@ -1,87 +1,268 @@
-"""``rankwright evaluate``: metrics of a file of scores."""
+"""``rankwright evaluate``: metrics of scores and models; what is new against what runs today."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwright.cli.columns import TABLE
-from rankwright.cli.terminal import (
-    DataFile,
-    Jobs,
-    Json,
-    doing,
-    print_table,
-    read_dataset,
-)
+from rankwright.cli.standings import print_segments, print_systems
+from rankwright.cli.terminal import DataFile, Jobs, Json, doing, print_table, read_dataset
 
 if TYPE_CHECKING:
-    from rankwright.data import Dataset, Run
+    from rankwright.data import Dataset
     from rankwright.data.columns import Columns
+    from rankwright.evaluation import Contest, Evaluation
 
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
         "-m",
-        help="What to measure: ndcg@10, 'ap(threshold=2)', lightgbm:ndcg@5, ...; may be repeated.",
+        help="What to measure: ndcg@10, 'ap(threshold=2)', lightgbm:ndcg@5, ...; repeatable.",
     ),
+]
+Segments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--segment",
+        help="Measure kinds of queries apart: a COLUMN of the table, list-length, or head:COLUMN "
+        "with the traffic of each query; repeatable.",
+    ),
+]
+Title = Annotated[str, typer.Option(help="Heading of the report.")]
+
+
+Systems = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAME=]SCORES...",
+        help="Models (.rw); files with one score per line, in the order of the data; TREC runs or "
+        "tables with qid, doc_id and score. - is stdin. Several are compared with the first.",
+    ),
+]
+Reference = Annotated[
+    str | None, typer.Option(help="Compare the others with this one, not with the first.")
+]
+FailIfWorse = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Exit with 1 if the first metric of another is worse than that of the first by more "
+        "than this.",
+    ),
+]
+Unscored = Annotated[
+    str,
+    typer.Option(help="Documents without a score in a table or run: error, or last in rank."),
+]
+Report = Annotated[
+    str | None, typer.Option(help="Write the comparison of several as a page (.html).")
+]
+PerQuery = Annotated[str | None, typer.Option(help="Write values by query (.tsv or .json).")]
+ScoresFormat = Annotated[
+    str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
 ]
 
 
 def evaluate(
     data: DataFile,
-    scores: Annotated[
-        str,
-        typer.Argument(
-            help="One score per line, in the order of the data; or a TREC run or table with qid, "
-            "doc_id and score. - is stdin."
-        ),
-    ],
+    systems: Systems,
     metric: Metrics = None,
-    per_query: Annotated[
-        str | None, typer.Option(help="Write values by query (.tsv or .json).")
-    ] = None,
-    scores_format: Annotated[
-        str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
-    ] = None,
+    segment: Segments = None,
+    reference: Reference = None,
+    fail_if_worse: FailIfWorse = None,
+    unscored: Unscored = "error",
+    report: Report = None,
+    title: Title = "",
+    per_query: PerQuery = None,
+    scores_format: ScoresFormat = None,
     columns: Columns = TABLE,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
-    """Measure scores, with 95 % bootstrap intervals over queries.
+    """Measure scores and models, with 95 % intervals; compare several with the first.
 
-    DATA may be TREC qrels, and SCORES a run.
+    DATA may be TREC qrels, and SCORES runs. Put what runs today first: each of the others is
+    tested against it.
     """
-    from rankwright.data.formats import format_of
-    from rankwright.data.writing import check_not_read, check_writable
     from rankwright.evaluation import evaluate as measure
     from rankwright.evaluation.measure import DEFAULT_METRICS
-    from rankwright.exceptions import DataError
-    from rankwright.metrics import parse
 
     names = metric or list(DEFAULT_METRICS)
-    for name in names:
-        parse(name)  # before the long reading
-    if per_query is not None:
-        check_writable(per_query)
-        check_not_read(per_query, data, scores)
-    if data == scores == "-":
-        raise DataError("data and scores cannot both come from standard input.")
-    if format_of(data, columns.format) == "qrels":
-        dataset, values = _read_trec(data, scores, scores_format)
-    else:
-        dataset, values = _read_both(data, scores, scores_format, columns, jobs)
+    paths = _named_paths(systems)
+    only = next(iter(paths)) if len(paths) == 1 else None
+    for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
+    _check_systems(paths, for_several)
+    _check_paths(data, paths, names, unscored, per_query, report)
+    columns = kept_for(columns, segment or [], data)
+    dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored)
+    options: dict[str, Any] = {"segments": segment or [], "reference": reference}
     with doing("Measuring"):
-        result = measure(values, dataset, names, random_state=seed, n_jobs=jobs)
+        result: Any = measure(
+            found if only is None else found[only],
+            dataset,
+            names,
+            **options,
+            random_state=seed,
+            n_jobs=jobs,
+        )
     if per_query is not None:
         result.write_per_query(per_query)
     err = per_query == "-"  # which is the output then
+    if only is not None:
+        _print_one(result, data, paths[only], as_json, err)
+        return
+    result.card = {"data": data, "systems": paths}
+    _write_page(result, report, title)
+    print_systems(result, as_json, err=err)
+    _fail_if_worse(result, fail_if_worse)
+
+
+def _write_page(result: Contest, report: str | None, title: str) -> None:
+    if report is not None:
+        from rankwright.report.report import write_report
+
+        with doing("Writing the report"):
+            write_report(result, report, title)
+
+
+def kept_for(columns: Columns, segments: Sequence[str], path: str) -> Columns:
+    """Return the columns of a table with those kept that segments need."""
+    from rankwright.data.formats import TABLES, format_of
+    from rankwright.evaluation.segments import column_of_segment
+
+    needed = [column for by in segments if (column := column_of_segment(by)) is not None]
+    if needed and not os.path.isdir(path) and format_of(path, columns.format) not in TABLES:
+        raise ValueError(
+            f"--segment {needed[0]} needs a table with that column, and {path} is none."
+        )
+    return replace(columns, keep=[*columns.keep, *dict.fromkeys(needed)])
+
+
+def _named_paths(texts: Sequence[str]) -> dict[str, str]:
+    """Return the files by name: NAME=FILE, or else what the file is called."""
+    paths: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or os.path.exists(text):
+            name, path = Path(text).name.split(".")[0] or text, text
+        if not name or not path:
+            raise ValueError(f"a system must be a file, or NAME=FILE, but is {text!r}.")
+        if name in paths:
+            raise ValueError(
+                f"systems must have different names, but two are called {name!r}. Name them: "
+                "NAME=FILE."
+            )
+        paths[name] = path
+    return paths
+
+
+def _check_systems(paths: Mapping[str, str], for_several: Mapping[str, Any]) -> None:
+    """Raise for options that one system alone does not have, or that name no system."""
+    for option, given in for_several.items():
+        if len(paths) == 1 and given is not None:
+            (path,) = paths.values()
+            raise ValueError(f"--{option} is for two systems or more, but {path} is alone.")
+    reference = for_several["reference"]
+    if reference is not None and reference not in paths:
+        raise ValueError(f"--reference must be one of {', '.join(paths)}, but is {reference!r}.")
+
+
+def _check_paths(
+    data: str,
+    paths: Mapping[str, str],
+    metrics: Sequence[str],
+    unscored: str,
+    per_query: str | None,
+    report: str | None,
+) -> None:
+    """Raise now what would be wrong after the long reading."""
+    from rankwright.data.scores import check_unscored
+    from rankwright.data.writing import check_not_read, check_writable
+    from rankwright.exceptions import DataError
+    from rankwright.metrics import parse
+
+    for name in metrics:
+        parse(name)
+    check_unscored(unscored)
+    for out in (per_query, report):
+        if out is not None:
+            check_writable(out)
+            check_not_read(out, data, *paths.values())
+    if report == "-":
+        raise ValueError("--report must be a file: the table is on standard output.")
+    if [data, *paths.values()].count("-") > 1:
+        raise DataError("data and scores cannot both come from standard input.")
+
+
+# ---- reading ----
+
+
+def _read_all(
+    data: str,
+    paths: Mapping[str, str],
+    scores_format: str | None,
+    columns: Columns,
+    jobs: int | None,
+    unscored: str,
+) -> tuple[Dataset, dict[str, Any]]:
+    """Return the documents, and what ranks them by name."""
+    from rankwright.data import read_qrels, read_run
+    from rankwright.data.formats import LETOR, format_of
+    from rankwright.data.scores import read_scores
+    from rankwright.persistence import load
+
+    found: dict[str, Any] = {}
+    for name, path in paths.items():
+        if _is_model(path):
+            with doing(f"Reading {path}"):
+                found[name] = load(path)
+    others = {name: path for name, path in paths.items() if name not in found}
+    if format_of(data, columns.format) == "qrels":
+        if found:
+            raise ValueError(f"{data} has no features, which the model {paths[min(found)]} needs.")
+        with doing("Reading"):
+            dataset = read_qrels(data)
+            return dataset, {n: read_run(p, format=scores_format) for n, p in others.items()}
+    by_id = any(format_of(path, scores_format) != LETOR for path in others.values())
+    wanted = replace(columns, model=_features_of(found))
+    dataset = read_dataset(data, columns=wanted, jobs=jobs, doc_ids=by_id)
+    for name, path in others.items():
+        with doing(f"Reading {path}"):
+            found[name] = read_scores(path, dataset, format=scores_format, unscored=unscored)
+    return dataset, {name: found[name] for name in paths}
+
+
+def _is_model(path: str) -> bool:
+    return path.endswith(".rw")
+
+
+def _features_of(models: Mapping[str, Any]) -> Any:
+    """Return the features of all models together, by which columns of categories are known."""
+    from rankwright.data.alignment import Features
+
+    known = [model.features() for model in models.values()]
+    names = list(dict.fromkeys(name for one in known for name in one.names or ()))
+    categories = {name: levels for one in known for name, levels in one.categories.items()}
+    return Features(len(names), names, categories=categories) if names else None
+
+
+# ---- printing ----
+
+
+def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: bool) -> None:
     if as_json:
-        facts = {"data": data, "scores": scores, "metrics": result.to_dict()}
+        facts: dict[str, Any] = {"data": data, "scores": scores, "metrics": result.to_dict()}
+        if result.segments:
+            facts["segments"] = [segment.to_dict() for segment in result.segments]
         typer.echo(json.dumps(facts, indent=2), err=err)
         return
     rows = [
@@ -89,22 +270,22 @@ def evaluate(
         for name, r in result.results.items()
     ]
     print_table(["metric", "mean", "95 % interval", "queries"], rows, err=err)
+    print_segments(result.segments, next(iter(result)), err=err)
 
 
-def _read_trec(data: str, scores: str, scores_format: str | None) -> tuple[Dataset, Run]:
-    from rankwright.data import read_qrels, read_run
+def _fail_if_worse(result: Contest, margin: float | None) -> None:
+    """Exit with 1 if a system is worse than the reference by more than the margin, if any."""
+    from rankwright.metrics import parse
 
-    with doing(f"Reading {scores}"):
-        return read_qrels(data), read_run(scores, format=scores_format)
-
-
-def _read_both(
-    data: str, scores: str, scores_format: str | None, columns: Columns, jobs: int | None
-) -> tuple[Dataset, Any]:
-    from rankwright.data.formats import LETOR, format_of
-    from rankwright.data.scores import read_scores
-
-    by_id = format_of(scores, scores_format) != LETOR
-    dataset = read_dataset(data, columns=columns, jobs=jobs, doc_ids=by_id)
-    with doing(f"Reading {scores}"):
-        return dataset, read_scores(scores, dataset, format=scores_format)
+    if margin is None:
+        return
+    metric = result.metrics[0]
+    sign = 1 if parse(metric).higher_is_better else -1
+    for pair in result.pairs:
+        if not sign * pair.difference >= -margin:  # also where it is not defined
+            typer.echo(
+                f"rankwright: {pair.a} is worse than {pair.b}: {metric} differs by "
+                f"{pair.difference:+.4f}, and {margin:g} is allowed.",
+                err=True,
+            )
+            raise typer.Exit(1)

@@ -18,6 +18,7 @@ from rankwright.comparison.space import from_plain
 from rankwright.comparison.trial import Outcome, chosen_model, fit_watched
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.validation import Floats
 from rankwright.evaluation.contest import (
     Contest,
     Standing,
@@ -92,9 +93,7 @@ class Comparison(Contest):
         failed = {failure.model for failure in failures}
         complete = [entry for entry in entries if entry.name not in failed]
         seed = settings["random_state"]
-        standings = ranked(
-            [_standing(entry, folds, metrics, outcomes, seed) for entry in complete], metrics[0]
-        )
+        standings = _standings(complete, folds, metrics, outcomes, seed)
         tests = {fold.name: fold.test for fold in folds}
         cut = [part for by in segments for part in parts_of_queries(by, list(tests.values()))]
         return cls(
@@ -256,32 +255,41 @@ class Comparison(Contest):
         return tables.write_tables(self, folder, spreadsheet_safe=spreadsheet_safe)
 
 
-def _standing(
-    entry: Entry,
+def _standings(
+    entries: list[Entry],
     folds: list[Fold],
     metrics: list[str],
     outcomes: dict[tuple[str, str], Outcome],
     seed: int,
-) -> Standing:
+) -> list[Standing]:
+    """Measure each model on the test queries of all folds."""
     parsed = [parse(metric) for metric in metrics]
-    done = [outcomes[entry.name, fold.name] for fold in folds]
-    parts = [
-        per_query_of_all(parsed, fold.test.y, outcome.scores, fold.test.groups)
-        for fold, outcome in zip(folds, done, strict=True)
-    ]
-    facts = [outcome.facts for outcome in done]
-    return Standing(
-        name=entry.name,
-        family=entry.family,
-        **means_of([dict(zip(metrics, part, strict=True)) for part in parts], seed),
-        train_seconds=sum(f["train_seconds"] for f in facts),
-        search_seconds=sum(f["search_seconds"] for f in facts),
-        score_us=float(np.median([f["score_us"] for f in facts])),
-        model_bytes=_mean_of_known(f["model_bytes"] for f in facts),
-        features_used=_mean_of_known(f["features_used"] for f in facts),
-        n_features=folds[0].train.n_features,
-        params=[f["params"] for f in facts],
-    )
+
+    def values(name: str, fold: Fold) -> dict[str, Floats]:
+        scores = outcomes[name, fold.name].scores
+        found = per_query_of_all(parsed, fold.test.y, scores, fold.test.groups)
+        return dict(zip(metrics, found, strict=True))
+
+    parts = {entry.name: [values(entry.name, fold) for fold in folds] for entry in entries}
+    means = means_of(parts, seed)
+    standings = []
+    for entry in entries:
+        facts = [outcomes[entry.name, fold.name].facts for fold in folds]
+        standings.append(
+            Standing(
+                name=entry.name,
+                family=entry.family,
+                **means[entry.name],
+                train_seconds=sum(f["train_seconds"] for f in facts),
+                search_seconds=sum(f["search_seconds"] for f in facts),
+                score_us=float(np.median([f["score_us"] for f in facts])),
+                model_bytes=_mean_of_known(f["model_bytes"] for f in facts),
+                features_used=_mean_of_known(f["features_used"] for f in facts),
+                n_features=folds[0].train.n_features,
+                params=[f["params"] for f in facts],
+            )
+        )
+    return ranked(standings, metrics[0])
 
 
 def _mean_of_known(values: Iterable[float | None]) -> float | None:

@@ -39,7 +39,18 @@ from rankwright.threads import n_threads
 QID, SCORE, RANK = "qid", "score", "rank"
 
 
-def read_scores(path: PathLike, dataset: Dataset, *, format: str | None = None) -> Floats:
+UNSCORED = ("error", "last")
+
+
+def check_unscored(unscored: str) -> None:
+    """Raise unless it is known what to do with documents without a score."""
+    if unscored not in UNSCORED:
+        raise ValueError(f"unscored must be one of {', '.join(UNSCORED)}, but is {unscored!r}.")
+
+
+def read_scores(
+    path: PathLike, dataset: Dataset, *, format: str | None = None, unscored: str = "error"
+) -> Floats:
     """Read the scores of a data set's documents.
 
     A file whose name tells no other format has one score per line, in the order of the data set's
@@ -54,14 +65,19 @@ def read_scores(path: PathLike, dataset: Dataset, *, format: str | None = None) 
         The documents that were scored.
     format : str, optional
         ``"run"``, ``"csv"``, ...: the format, where the name does not tell.
+    unscored : {"error", "last"}
+        What happens to documents that a run or a table lacks: raise, or rank them below all others,
+        as what a system did not show.
 
     Returns
     -------
     ndarray
         Scores in the order of the data set's rows.
     """
+    check_unscored(unscored)
     if _scores_format(format_of(path, format), path) != LETOR:
-        return scores_by_id(read_run(path, format=format), dataset, display_name(path))
+        run = read_run(path, format=format)
+        return scores_by_id(run, dataset, display_name(path), unscored=unscored)
     with open_binary(path) as (stream, _):
         lines = stream.read().split(b"\n")
     while lines and not lines[-1].strip():

@@ -148,23 +148,38 @@ def document_names(dataset: Dataset, rows_before: int = 0) -> list[str]:
     return [doc or row for doc, row in zip(dataset.doc_ids.tolist(), rows, strict=True)]
 
 
-def scores_by_id(run: Run, dataset: Dataset, path: str) -> Floats:
+def scores_by_id(run: Run, dataset: Dataset, path: str, *, unscored: str = "error") -> Floats:
     """Return the scores of a data set's rows, found by query and document.
 
-    Every document must have one; documents of the run that are not in the data set are left out
-    with a warning.
+    Every document must have one, unless those ``unscored`` are ``"last"``; documents of the run
+    that are not in the data set are left out with a warning.
     """
     known = dict(zip(_id_pairs(run.qid, run.doc_ids.tolist()), run.scores.tolist(), strict=True))
     pairs = _id_pairs(dataset.qid, document_names(dataset))
     if len(set(pairs)) < len(pairs):
         _refuse_twice(pairs, "the data", "documents are found by their ids")
     missing = [pair for pair in pairs if pair not in known]
-    if missing:
+    if len(missing) == len(pairs):
+        raise DataError(
+            f"must have scores of documents of the data, but none of its {len(known)} pairs of "
+            f"query and document is there: the first is {next(iter(known), None)!r}, in the data "
+            f"{pairs[0]!r}.",
+            path=path,
+        )
+    if missing and unscored == "last":
+        known |= dict.fromkeys(missing, float(run.scores.min()) - 1.0)
+        warnings.warn(
+            f"{path}: {len(missing)} of {len(pairs)} documents have no score and are ranked last.",
+            DataWarning,
+            stacklevel=2,
+        )
+    elif missing:
         query, doc = missing[0]
         rows = "" if dataset.doc_ids is not None else " (which is its row: the data have no ids)"
         raise DataError(
             f"there must be a score for each of the {len(pairs)} documents, but {len(missing)} "
-            f"have none; the first is document {doc!r}{rows} of query {query!r}.",
+            f"have none; the first is document {doc!r}{rows} of query {query!r}. Rank them last "
+            "(--unscored last) if the system did not show them.",
             path=path,
         )
     if len(known) > len(pairs):

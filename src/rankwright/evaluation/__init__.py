@@ -4,6 +4,7 @@ import importlib
 import typing
 
 from rankwright.evaluation.bootstrap import bootstrap_interval
+from rankwright.evaluation.contest import Contest, Segment
 from rankwright.evaluation.explain import Explanation, Reason, explain
 from rankwright.evaluation.folds import Fold, read_folds, rotate, split
 from rankwright.evaluation.importance import PermutationImportance, permutation_importance
@@ -11,6 +12,7 @@ from rankwright.evaluation.measure import Evaluation, Result, evaluate
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 
 __all__ = [
+    "Contest",
     "Evaluation",
     "Explanation",
     "Fold",
@@ -18,6 +20,7 @@ __all__ = [
     "PermutationImportance",
     "Reason",
     "Result",
+    "Segment",
     "bootstrap_interval",
     "compare_pairs",
     "evaluate",

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.files import PathLike
 from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_intervals
@@ -25,9 +26,11 @@ from rankwright.evaluation.framed import (
     queries_table,
     segments_table,
 )
+from rankwright.evaluation.latex import latex_table
 from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.segments import Part
 from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs, mean_interval
+from rankwright.evaluation.values import write_values
 from rankwright.evaluation.verdicts import advice, verdict
 from rankwright.evaluation.views import contest_html, contest_text
 from rankwright.metrics.metric import mean_or_nan
@@ -86,17 +89,27 @@ class Standing:
         return f"Standing({self.name!r}: {', '.join(shown)})"
 
 
-def means_of(parts: Sequence[Mapping[str, Floats]], random_state: int = 0) -> dict[str, Any]:
-    """Return what a :class:`Standing` tells of values by query, for each fold and metric."""
-    metrics = list(parts[0])
-    per_query = {m: np.concatenate([part[m] for part in parts]) for m in metrics}
+def means_of(
+    systems: Mapping[str, Sequence[Mapping[str, Floats]]], random_state: int = 0
+) -> dict[str, dict[str, Any]]:
+    """Return what a :class:`Standing` tells of values by query, of systems, folds and metrics."""
+    per_query = {
+        (name, m): np.concatenate([part[m] for part in parts])
+        for name, parts in systems.items()
+        for m in parts[0]
+    }
+    # All at once: they share the draws of the bootstrap.
     intervals = bootstrap_intervals(list(per_query.values()), random_state=random_state)
+    ends = dict(zip(per_query, intervals, strict=True))
     return {
-        "means": {m: mean_or_nan(values) for m, values in per_query.items()},
-        "low": {m: low for m, (low, _) in zip(metrics, intervals, strict=True)},
-        "high": {m: high for m, (_, high) in zip(metrics, intervals, strict=True)},
-        "per_query": per_query,
-        "fold_means": {m: [mean_or_nan(part[m]) for part in parts] for m in metrics},
+        name: {
+            "means": {m: mean_or_nan(per_query[name, m]) for m in parts[0]},
+            "low": {m: ends[name, m][0] for m in parts[0]},
+            "high": {m: ends[name, m][1] for m in parts[0]},
+            "per_query": {m: per_query[name, m] for m in parts[0]},
+            "fold_means": {m: [mean_or_nan(part[m]) for part in parts] for m in parts[0]},
+        }
+        for name, parts in systems.items()
     }
 
 
@@ -175,6 +188,8 @@ class Contest:
         What it takes to do it again.
     page : str, optional
         The last page that :func:`rankwright.report.write_report` made of it.
+    models : dict of str to object
+        The systems that are models, by name.
     """
 
     metrics: list[str]
@@ -186,6 +201,7 @@ class Contest:
     segments: list[Segment] = field(default_factory=list)
     card: dict[str, Any] = field(default_factory=dict)
     page: str | None = None
+    models: dict[str, Any] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -208,6 +224,39 @@ class Contest:
     def advice(self) -> str:
         """Say in one sentence what to do."""
         return advice(self.standings, self.pairs, self.metrics[0], self.reference)
+
+    def write_per_query(self, path: PathLike) -> None:
+        """Write a tab-separated table, one query a line; ``.json`` gives an object of arrays."""
+        columns = {f"{m} {s.name}": s.per_query[m] for m in self.metrics for s in self.standings}
+        ids = np.concatenate([test.groups.names.astype(object) for test in self.tests.values()])
+        write_values(path, ids, columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON, without those by query."""
+        return {
+            "verdict": self.verdict,
+            "advice": self.advice,
+            "reference": self.reference,
+            "systems": [
+                {
+                    "system": s.name,
+                    "metrics": {
+                        m: {
+                            "mean": _finite(s.means[m]),
+                            "low": _finite(s.low[m]),
+                            "high": _finite(s.high[m]),
+                        }
+                        for m in self.metrics
+                    },
+                    "score_us": s.score_us,
+                    "features_used": s.features_used,
+                }
+                for s in self.standings
+            ],
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "segments": [segment.to_dict() for segment in self.segments],
+            "card": self.card,
+        }
 
     def pair(self, name: str) -> PairedComparison | None:
         """Return the test of a system against the leader, or against the reference, if any."""
@@ -249,6 +298,20 @@ class Contest:
             "segments": lambda: segments_table(self.segments),
         }
         return frame_of(table_named(table, tables), backend)
+
+    def model(self, name: str, fold: str | None = None) -> Any:
+        """Return the model of a system; of the first fold by default."""
+        if name not in self.models:
+            raise KeyError(f"{name!r} is no model, or is not known.")
+        return self.models[name]
+
+    def to_latex(self) -> str:
+        """Return the leaderboard as a LaTeX table, for the package booktabs.
+
+        The best value of a column is bold; a dagger marks systems that differ significantly from
+        the best one, or from the reference, by the first metric.
+        """
+        return latex_table(self)
 
 
 def ranked(standings: Sequence[Standing], metric: str) -> list[Standing]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
@@ -11,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.files import PathLike, suffix
+from rankwright.data.files import PathLike
 from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
-from rankwright.data.writing import write_text
-from rankwright.evaluation.contest import Contest, Segment, segmented
+from rankwright.evaluation.contest import Contest, Segment, Standing, means_of, segmented
 from rankwright.evaluation.framed import segments_table
 from rankwright.evaluation.segments import parts_of_queries
-from rankwright.evaluation.systems import contest, standing_of
+from rankwright.evaluation.systems import contest, system_on
+from rankwright.evaluation.values import write_values
 from rankwright.evaluation.views import evaluation_html
 from rankwright.metrics.metric import Metric, tell_undefined
 from rankwright.metrics.parsing import parse
@@ -125,20 +124,8 @@ class Evaluation(Mapping[str, float]):
 
     def write_per_query(self, path: PathLike) -> None:
         """Write a tab-separated table, one query a line; ``.json`` gives an object of arrays."""
-        names = list(self.results)
-        ids = self.query_ids.tolist()
-        columns = [self.results[name].per_query.tolist() for name in names]
-        if suffix(path) == ".json":
-            data = {"qid": ids} | {
-                name: [_or_none(v) for v in column]
-                for name, column in zip(names, columns, strict=True)
-            }
-            text = json.dumps(data) + "\n"
-        else:
-            rows = ["\t".join(["qid", *names])]
-            rows += ["\t".join(map(str, row)) for row in zip(ids, *columns, strict=True)]
-            text = "\n".join(rows) + "\n"
-        write_text(path, text)
+        columns = {name: result.per_query for name, result in self.results.items()}
+        write_values(path, self.query_ids, columns)
 
 
 @overload
@@ -216,7 +203,7 @@ def evaluate(
     given = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     named = [(str(metric), parse(metric)) for metric in given]
     if isinstance(model_or_scores, Mapping):
-        return contest(
+        found = contest(
             model_or_scores,
             dataset,
             named,
@@ -225,9 +212,14 @@ def evaluate(
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        for name in found.metrics:
+            if all(np.isnan(standing.means[name]) for standing in found.standings):
+                tell_undefined(name, stacklevel=3)
+        return found
     if reference is not None:
         raise ValueError("reference is for several systems: pass them by name.")
-    standing, _ = standing_of("", model_or_scores, dataset, named, random_state, n_jobs)
+    values = system_on("", model_or_scores, dataset, named, n_jobs).values
+    standing = Standing(name="", **means_of({"": [values]}, random_state)[""])
     for name, mean in standing.means.items():
         if np.isnan(mean):
             tell_undefined(name, stacklevel=3)

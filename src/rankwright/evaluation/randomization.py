@@ -23,12 +23,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwright.data.validation import Floats
 
 _TIE = 1e-12  # differences below it are rounding
-_BLOCK = 1 << 22  # signs made at a time
+_BLOCK = 1 << 19  # bytes of signs looked at at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,23 +108,23 @@ def _sign_test_of(columns: Floats, n_resamples: int, random_state: int) -> list[
 
 def _signed_sums(columns: Floats, total: int, exact: bool, random_state: int) -> Floats:
     """Return the sums of each column with signs, one row a pattern."""
-    n = len(columns)
+    n, n_columns = columns.shape
+    if exact:
+        bits = (np.arange(total)[:, None] >> np.arange(n)) & 1
+        return np.asarray((1.0 - 2.0 * bits) @ columns)
+    # A byte has the signs of eight values: their sum is looked up, not made anew each time.
+    n_bytes = -(-n // 8)
+    eights = np.zeros((n_bytes * 8, n_columns))
+    eights[:n] = columns
+    signs = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    table = np.ascontiguousarray(eights.reshape(n_bytes, 8, n_columns).transpose(2, 0, 1)) @ signs.T
     rng = np.random.default_rng(random_state)
-    sums = np.empty((total, columns.shape[1]))
-    step = max(1, _BLOCK // n)
+    sums = np.empty((total, n_columns))
+    step, place = max(1, _BLOCK // n_bytes), 256 * np.arange(n_bytes)
     for begin in range(0, total, step):
         rows = min(step, total - begin)
-        if exact:
-            bits: NDArray[np.int64] = (np.arange(begin, begin + rows)[:, None] >> np.arange(n)) & 1
-            signs = 1.0 - 2.0 * bits
-        else:
-            raw = np.frombuffer(rng.bytes(rows * (-(-n // 8))), dtype=np.uint8)
-            signs = _signs_of(raw).reshape(rows, -1)[:, :n]
-        sums[begin : begin + rows] = signs @ columns
+        raw = np.frombuffer(rng.bytes(rows * n_bytes), dtype=np.uint8).reshape(rows, n_bytes)
+        where = raw + place
+        for column, sums_of_bytes in enumerate(table):
+            sums[begin : begin + rows, column] = sums_of_bytes.ravel().take(where).sum(axis=1)
     return sums
-
-
-def _signs_of(raw: NDArray[np.uint8]) -> Floats:
-    """Return eight signs for each byte."""
-    table = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-    return np.asarray(table[raw])

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,34 +86,44 @@ def contest(
         raise ValueError(f"reference must be one of {list(systems)}, but is {reference!r}.")
     cut = [part for by in segments for part in parts_of_queries(by, [dataset])]
     names = [name for name, _ in metrics]
-    standings, scores = [], {}
-    for name, system in systems.items():
-        found = standing_of(name, system, dataset, metrics, random_state, n_jobs, costs=True)
-        standings.append(found[0])
-        scores[name, ONLY] = found[1]
-    standings = ranked(standings, names[0])
+    found = {
+        name: system_on(name, system, dataset, metrics, n_jobs, costs=True)
+        for name, system in systems.items()
+    }
+    means = means_of({name: [one.values] for name, one in found.items()}, random_state)
+    standings = ranked(
+        [Standing(name=name, **means[name], **one.costs) for name, one in found.items()], names[0]
+    )
     return Contest(
         metrics=names,
         standings=standings,
         pairs=held_against(standings, names[0], held, random_state),
         tests={ONLY: dataset},
-        scores=scores,
+        scores={(name, ONLY): one.scores for name, one in found.items()},
         reference=held,
         segments=segmented(standings, cut, names, held, random_state),
+        models={name: system for name, system in systems.items() if hasattr(system, "predict")},
     )
 
 
-def standing_of(
+class OnQueries(NamedTuple):
+    """What a system does: its metrics by query, its scores, and what it costs."""
+
+    values: dict[str, Floats]
+    scores: Floats
+    costs: dict[str, Any]
+
+
+def system_on(
     name: str,
     system: Any,
     dataset: Dataset,
     metrics: Sequence[tuple[str, Metric]],
-    random_state: int = 0,
     n_jobs: int | None = None,
     *,
     costs: bool = False,
-) -> tuple[Standing, Floats]:
-    """Return what a system achieves, with what it costs if that is asked for, and its scores."""
+) -> OnQueries:
+    """Ask a system for scores, and measure them; and what it costs, if that is asked for."""
     kinds = [metric for _, metric in metrics]
     spent: dict[str, Any] = {}
     if isinstance(system, Run):
@@ -121,8 +131,8 @@ def standing_of(
     else:
         scores, spent = _scores_and_costs(name, system, dataset, costs)
         values = per_query_of_all(kinds, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
-    by_metric = dict(zip((name for name, _ in metrics), values, strict=True))
-    return Standing(name=name, **means_of([by_metric], random_state), **spent), scores
+    by_name = dict(zip((name for name, _ in metrics), values, strict=True))
+    return OnQueries(by_name, scores, spent)
 
 
 def _scores_and_costs(

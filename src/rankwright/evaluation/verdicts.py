@@ -71,10 +71,12 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
 
 def _against(pair: PairedComparison, standings: Sequence[Standing], metric: str) -> str:
     means = {s.name: s.means[metric] for s in standings}
+    if pair.ties == pair.n_queries:
+        return f"{pair.a} and {pair.b} have the same {metric} on every query."
     better = pair.difference > 0 if parse(metric).higher_is_better else pair.difference < 0
     size = (
         f"{metric} {means[pair.a]:.4f} against {means[pair.b]:.4f}, {pair.difference:+.4f} "
-        f"[{pair.low:+.4f}, {pair.high:+.4f}]"
+        f"{interval_text(pair.low, pair.high)}"
     )
     if pair.significant:
         return f"{pair.a} is {'better' if better else 'worse'} than {pair.b}: {size}."
@@ -115,6 +117,8 @@ def advice(
 
 
 def _ship(pair: PairedComparison, metric: str) -> str:
+    if pair.ties == pair.n_queries:
+        return f"Keep {pair.b}."
     better = pair.difference > 0 if parse(metric).higher_is_better else pair.difference < 0
     if pair.n_queries < FEW_QUERIES:
         return f"Keep {pair.b} for now: label more queries.{_needed(pair)}"
@@ -151,6 +155,17 @@ def _savings(standing: Standing, best: Standing) -> list[str]:
         if times >= _WORTH:
             why.append(f"{times:.0f} times cheaper to score")
     return why
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return the interval of a difference as people read it.
+
+    >>> interval_text(-0.01, 0.023), interval_text(-math.inf, math.inf)
+    ('[-0.0100, +0.0230]', '(too few queries for an interval)')
+    """
+    if math.isfinite(low) and math.isfinite(high):
+        return f"[{low:+.4f}, {high:+.4f}]"
+    return "(too few queries for an interval)"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,0 +1,160 @@
+"""``rankwright evaluate`` with several systems: what is new against what runs today."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankwright as rw
+from tests.interfaces.conftest import Cli
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    ds = rw.data.make_mslr_like(n_queries=80, n_features=6, mean_docs=10)
+    frame = pd.DataFrame(ds.X, columns=[f"f_{j}" for j in range(6)])
+    frame.insert(0, "label", ds.y)
+    frame.insert(0, "doc_id", [f"d{i}" for i in range(len(frame))])
+    frame.insert(0, "qid", [f"q{q:03}" for q in ds.qid])
+    frame["country"] = np.array(["de", "us"])[ds.qid % 2]
+    queries = frame.qid.unique()
+    test = frame[frame.qid.isin(queries[40:])]
+    frame[frame.qid.isin(queries[:40])].drop(columns="country").to_csv("train.csv", index=False)
+    test.to_csv("test.csv", index=False)
+    scores = test[["qid", "doc_id"]].assign(score=test["f_1"])
+    scores.sample(frac=1, random_state=0).to_csv("prod_scores.csv", index=False)
+    return tmp_path
+
+
+def test_production_against_a_new_model(shop: Path, run: Cli) -> None:
+    assert run("train", "train.csv", "-o", "model.rw")[0] == 0
+    words = ["evaluate", "test.csv", "prod=prod_scores.csv", "new=model.rw", "-m", "ndcg@10"]
+    code, out, err = run(*words, "--segment", "country", "--json", "--report", "out/page.html")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert [s["system"] for s in facts["systems"]] == ["new", "prod"]
+    assert {s["value"] for s in facts["segments"]} == {"de", "us"}
+    assert (shop / "out" / "page.html").exists()
+    test = rw.read("test.csv", keep=["country"])
+    model = rw.load("model.rw")
+    prod = pd.read_csv("prod_scores.csv")
+    here = rw.evaluate({"prod": prod, "new": model}, test, "ndcg@10")
+    assert facts["pairs"] == [pair.to_dict() for pair in here.pairs]
+    code, out, _ = run(*words, "--segment", "country")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == [
+        "system",
+        "ndcg@10",
+        "95",
+        "%",
+        "interval",
+        "vs",
+        "prod",
+        "95",
+        "%",
+        "interval",
+        "p",
+    ]
+    assert out.endswith(f"{here.verdict}\n{here.advice}\n")
+
+
+def test_a_nightly_job_fails_if_the_new_one_is_worse(shop: Path, run: Cli) -> None:
+    run("train", "train.csv", "-o", "model.rw")
+    better = ["evaluate", "test.csv", "prod_scores.csv", "model.rw", "--segment", "country"]
+    assert run(*better, "--fail-if-worse", 0.005)[0] == 0
+    code, out, err = run(*better, "--reference", "model", "--fail-if-worse", 0.005)
+    assert code == 1
+    assert "Keep model." in out
+    assert "rankwright: prod_scores is worse than model: ndcg@10 differs by -0." in err
+    assert run(*better, "--reference", "model", "--fail-if-worse", 1)[0] == 0
+    # Of errors, more is worse.
+    errors = [*better, "-m", "pairwise_error", "--fail-if-worse", 0]
+    assert run(*errors)[0] == 0
+    assert run(*errors, "--reference", "model")[0] == 1
+
+
+def test_a_model_alone(shop: Path, run: Cli) -> None:
+    run("train", "train.csv", "-o", "model.rw")
+    run("predict", "model.rw", "test.csv", "-o", "scores.csv", "--ignore", "country")
+    words = ["-m", "ndcg@10", "--segment", "country"]
+    one = run("evaluate", "test.csv", "model.rw", *words)
+    assert one[0] == 0
+    assert one == run("evaluate", "test.csv", "new=scores.csv", *words)
+    assert one[1].splitlines()[3].split()[:2] == ["country", "queries"]
+
+
+def test_values_by_query_of_all(shop: Path, run: Cli) -> None:
+    run("train", "train.csv", "-o", "model.rw")
+    words = ["evaluate", "test.csv", "prod_scores.csv", "model.rw", "-m", "rr", "--segment"]
+    assert run(*words, "country", "--per-query", "values.tsv")[0] == 0
+    table = pd.read_csv("values.tsv", sep="\t")
+    assert list(table) == ["qid", "rr model", "rr prod_scores"]
+    assert len(table) == 40
+
+
+def test_documents_that_were_not_shown(shop: Path, run: Cli) -> None:
+    run("train", "train.csv", "-o", "model.rw")
+    pd.read_csv("prod_scores.csv").iloc[5:].to_csv("less.csv", index=False)
+    words = ["evaluate", "test.csv", "less.csv", "model.rw", "--segment", "country"]
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "but 5 have none; the first is document 'd" in err
+    code, out, err = run(*words, "--unscored", "last")
+    assert code == 0
+    assert "less.csv: 5 of " in err
+    assert "documents have no score and are ranked last." in err
+
+
+def test_compare_measures_segments(shop: Path, run: Cli) -> None:
+    words = ["compare", "test.csv", "--models", "xendcg-linear,random", "--trials", 1, "-j", 1]
+    code, out, err = run(*words, "--segment", "country", "--segment", "list-length", "-o", "out")
+    assert code == 0, err
+    assert "country  queries  xendcg-linear" in out
+    assert "list-length  queries" in out
+    facts = json.loads((shop / "out" / "comparison.json").read_text())
+    assert {s["column"] for s in facts["segments"]} == {"country", "list-length"}
+    assert run(*words, "--segment", "doc_id", "-o", "other")[0] == 2
+    assert not (shop / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["prod_scores.csv", "--report", "a.html"], "--report is for two systems or more"),
+        (["prod_scores.csv", "--fail-if-worse", "0.1"], "--fail-if-worse is for two systems"),
+        (["a=prod_scores.csv", "a=test.csv"], "two are called 'a'. Name them: NAME=FILE."),
+        (["=prod_scores.csv"], "a system must be a file, or NAME=FILE, but is '=prod_scores.csv'"),
+        (["a=prod_scores.csv", "b="], "a system must be a file, or NAME=FILE, but is 'b='"),
+        (["a=prod_scores.csv", "b=none.rw"], "none.rw: cannot be read: No such file"),
+        (
+            ["a=prod_scores.csv", "b=prod_scores.csv", "--reference", "c"],
+            "--reference must be one of a, b, but is 'c'",
+        ),
+        (["prod_scores.csv", "--unscored", "first"], "unscored must be one of error, last"),
+        (["a=prod_scores.csv", "b=prod_scores.csv", "--report", "test.csv"], "test.csv"),
+        (["prod_scores.csv", "--segment", "contry"], "Did you mean 'country'?"),
+        (["prod_scores.csv", "--segment", "doc_id"], "'doc_id' must have one value a query"),
+        (["a=-", "b=-"], "cannot both come from standard input"),
+    ],
+)
+def test_what_cannot_be(shop: Path, run: Cli, words: list[str], message: str) -> None:
+    before = {path: path.read_bytes() for path in shop.iterdir()}
+    code, out, err = run("evaluate", "test.csv", *words)
+    assert (code, out) == (2, "")
+    assert message in err.splitlines()[-1]
+    assert {path: path.read_bytes() for path in shop.iterdir()} == before
+
+
+def test_letor_text_has_no_columns_but_lengths(shop: Path, run: Cli) -> None:
+    rw.write_letor(rw.data.make_mslr_like(n_queries=20, n_features=3), "test.txt")
+    Path("s.txt").write_text("\n".join(map(str, range(rw.read("test.txt").n_docs))))
+    assert run("evaluate", "test.txt", "s.txt", "--segment", "list-length")[0] == 0
+    code, _, err = run("evaluate", "test.txt", "s.txt", "--segment", "country")
+    assert code == 2
+    assert "--segment country needs a table with that column, and test.txt is none." in err
