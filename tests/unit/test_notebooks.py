@@ -289,7 +289,7 @@ def test_frames_that_cannot_be_are_told(
         shown["dataset"].to_frame(backend="excel")
     with pytest.raises(ValueError, match="table must be one of leaderboard, pairs"):
         shown["contest"].to_frame("nothing")
-    with pytest.raises(DataError, match="features must not be named label"):
+    with pytest.raises(DataError, match="features must not be named 'label'"):
         rw.Dataset([[1.0]], [0], feature_names=["label"]).to_frame()
     there = {"polars"}
     monkeypatch.setattr(framing, "find_spec", lambda name: name if name in there else None)

@@ -93,8 +93,8 @@ def _dataset_html(dataset: Dataset) -> str:
     return boxed(
         headed(repr(dataset)),
         _label_bars(labels, dataset.n_docs, len(values)),
-        noted(_named("features", dataset.feature_names or [])),
-        noted(_named("kept", list(dataset.kept))),
+        noted(_listed_names("features", dataset.feature_names or [])),
+        noted(_listed_names("kept", list(dataset.kept))),
         _first_rows(dataset),
     )
 
@@ -108,7 +108,7 @@ def _label_bars(labels: dict[float, int], n_docs: int, n_labels: int) -> Html:
     return tabled(["label", "documents", "", ""], rows, max(n_labels, len(rows)))
 
 
-def _named(what: str, names: list[str]) -> str:
+def _listed_names(what: str, names: list[str]) -> str:
     if not names:
         return ""
     more = and_more(len(names), _MOST_NAMES)
@@ -150,7 +150,7 @@ def description_html(found: Description) -> str:
         headed(_sizes(found), f"{found.form}, {found.density:.1%} not zero"),
         _label_bars(found.labels, found.n_docs, len(found.labels)),
         noted(f"list lengths: {spread}"),
-        noted(_named("missing", missing)),
+        noted(_listed_names("missing", missing)),
         tabled(["feature", "kind"], features) if features else "",
         *(noted(f"Warning: {finding.message}") for finding in found.findings),
         "" if found.findings else noted("No warnings."),

@@ -68,7 +68,7 @@ def contest_html(contest: Contest) -> str:
     ]
     for by in dict.fromkeys(segment.column for segment in contest.segments):
         cut = [segment for segment in contest.segments if segment.column == by]
-        parts.append(details(f"{metric} by {by}", _segments(cut, metric)))
+        parts.append(details(f"{metric} by {by}", _segment_rows(cut, metric)))
     if contest.page is not None:
         parts.append(noted(linked("Open the page", _address(contest.page))))
     return boxed(*parts)
@@ -97,7 +97,7 @@ def _leaderboard(contest: Contest) -> Html:
     return tabled(heads, rows)
 
 
-def _segments(segments: Sequence[Segment], metric: str) -> Html:
+def _segment_rows(segments: Sequence[Segment], metric: str) -> Html:
     names = list(segments[0].means)[:_MOST_COLUMNS]
     rows = [
         [s.value, Number(s.n_queries), *(fixed(s.means[name][metric]) for name in names)]
@@ -134,7 +134,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
     first = next(iter(results), "")
     for by in dict.fromkeys(segment.column for segment in evaluation.segments):
         cut = [segment for segment in evaluation.segments if segment.column == by]
-        parts += [headed(f"{first} by {by}"), _segments(cut, first)]
+        parts += [headed(f"{first} by {by}"), _segment_rows(cut, first)]
     return boxed(*parts)
 
 
