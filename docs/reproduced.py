@@ -14,6 +14,7 @@ from rankwright.experiments.page import (
     proof_table,
     records,
     replace_part,
+    verdict_counts,
 )
 
 DOCS = Path(__file__).parent
@@ -28,9 +29,10 @@ def main() -> None:
     for paper in dict.fromkeys(record["paper"] for record in found):
         mine = [record for record in found if record["paper"] == paper]
         replace_part(DOCS / "papers" / f"{paper}.md", paper_page(mine, f"results/{paper}"))
-    count = f"{len(errata(DOCS / 'papers'))} errata, each a test."
-    parts = (highlights(found), proof_table(found), f"{count}\n")
-    replace_part(DOCS.parent / "README.md", "\n".join(parts))
+    replace_part(DOCS / "papers" / "index.md", proof_table(found))
+    count = len(errata(DOCS / "papers"))
+    line = f"All that was run: {verdict_counts(found)}; {count} errata, each a test."
+    replace_part(DOCS.parent / "README.md", f"{highlights(found, 'docs/papers')}\n{line}\n")
 
 
 if __name__ == "__main__":
