@@ -21,12 +21,6 @@ namespace rankwright {
 
 namespace {
 
-constexpr std::pair<InstructionSet, const char*> kNames[] = {
-    {InstructionSet::avx512, "avx512"},
-    {InstructionSet::avx2, "avx2"},
-    {InstructionSet::portable, "portable"},
-};
-
 // The forest with the instructions to walk it with.
 struct Scorer {
     Forest forest;
@@ -50,12 +44,8 @@ std::unique_ptr<Scorer> new_scorer(std::size_t n_features, In<std::int64_t> node
     const TreeArrays trees{view(node_begin), view(leaf_begin), view(feature),  view(left),
                            view(right),      view(missing),    view(cut64),    view(cut32),
                            view(leaf_value), view(set_begin),  view(set_words)};
-    for (const auto& [set, name] : kNames) {
-        if ((instructions.empty() || instructions == name) && runs_here(set)) {
-            return std::unique_ptr<Scorer>(new Scorer{Forest(trees, n_features), set});
-        }
-    }
-    throw std::invalid_argument("no such instructions here");
+    const InstructionSet set = instruction_set(instructions);
+    return std::unique_ptr<Scorer>(new Scorer{Forest(trees, n_features), set});
 }
 
 void require_fit(const Scorer& scorer, const Rows& X, std::size_t n_trees) {
@@ -105,12 +95,12 @@ void bind_forest(nb::module_& m) {
         "instruction_sets",
         [] {
             std::vector<std::string> here;
-            for (const auto& [set, name] : kNames) {
+            for (const auto& [set, name] : kInstructionSets) {
                 if (runs_here(set)) here.emplace_back(name);
             }
             return here;
         },
-        "Vector instructions of this processor that forests know, the best first.");
+        "Vector instructions of this processor that kernels know, the best first.");
     nb::class_<Walkers>(m, "Walkers", "Documents with their sums over the trees so far.")
         .def("add", &Walkers::add, "first"_a, "last"_a, nb::call_guard<WithoutGil>())
         .def("sums", [](const Walkers& docs) {

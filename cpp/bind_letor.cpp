@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -196,9 +197,21 @@ void bind_letor(nb::module_& m) {
         "Fill the buffer from a file; return how many bytes there are, fewer only at its end.");
 #endif
     nb::class_<LetorOptions>(m, "LetorOptions")
-        .def(nb::init<std::int64_t, std::int64_t, bool, bool, bool, std::int64_t, bool>(),
-             "first_index"_a, "n_features"_a, "fixed_width"_a, "allow_nan"_a, "doc_ids"_a,
-             "longest_id"_a, "portable"_a = false);
+        .def(
+            "__init__",
+            [](LetorOptions* self, std::int64_t first_index, std::int64_t n_features,
+               bool fixed_width, bool allow_nan, bool doc_ids, std::int64_t longest_id,
+               const std::string& instructions) {
+                new (self) LetorOptions{first_index,
+                                        n_features,
+                                        fixed_width,
+                                        allow_nan,
+                                        doc_ids,
+                                        longest_id,
+                                        instruction_set(instructions)};
+            },
+            "first_index"_a, "n_features"_a, "fixed_width"_a, "allow_nan"_a, "doc_ids"_a,
+            "longest_id"_a, "instructions"_a = "");
     nb::class_<LetorText> text(m, "LetorText", "LETOR text after the first pass.");
     text.def(
             "__init__",

@@ -64,17 +64,18 @@ class DecimalBatch {
     static constexpr int kFewest = 4;   // that are converted
     static constexpr int kBefore = 16;  // bytes before the end of a token that must be readable
 
-    // Takes up to kMost tokens, given by places in a text. The first one that is too long ends the
-    // batch. Returns how many there are; what they are shows later.
+    // Takes up to kMost tokens, given by places in a text: where one begins, and the one behind it,
+    // with a byte between them. The first one that is too long ends the batch. Returns how many
+    // there are; what they are shows later.
     RANKWRIGHT_AVX2 int fill(const char* text, const std::uint32_t* begins,
-                             const std::uint32_t* ends, int n_tokens) {
+                             const std::uint32_t* nexts, int n_tokens) {
         const auto load = [](const auto& bytes) {
             return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes.data()));
         };
         __m128i largest = _mm_setzero_si128();
         int n = 0;
         for (; n < n_tokens; ++n) {
-            const char *begin = text + begins[n], *end = text + ends[n];
+            const char *begin = text + begins[n], *end = text + nexts[n] - 1;
             const bool negative = *begin == '-';
             const std::ptrdiff_t length = end - begin - negative;
             if (static_cast<std::size_t>(length - 1) >= DecimalTables::kLongest) break;

@@ -4,7 +4,9 @@
 // so. All forms of a kernel give the same bits, so that the choice is one of speed alone.
 #pragma once
 
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 #define RANKWRIGHT_X86 1
@@ -32,11 +34,19 @@ inline bool runs_here(InstructionSet set) {
     return set == InstructionSet::portable;
 }
 
-inline InstructionSet best_instruction_set() {
-    for (const auto set : {InstructionSet::avx512, InstructionSet::avx2}) {
-        if (runs_here(set)) return set;
+// The best first.
+inline constexpr std::pair<InstructionSet, std::string_view> kInstructionSets[] = {
+    {InstructionSet::avx512, "avx512"},
+    {InstructionSet::avx2, "avx2"},
+    {InstructionSet::portable, "portable"},
+};
+
+// The set of that name; the best one here if it is empty.
+inline InstructionSet instruction_set(std::string_view wanted = {}) {
+    for (const auto& [set, name] : kInstructionSets) {
+        if ((wanted.empty() || wanted == name) && runs_here(set)) return set;
     }
-    return InstructionSet::portable;
+    throw std::invalid_argument("no such instructions here");
 }
 
 }  // namespace rankwright

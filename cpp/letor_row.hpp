@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "decimal.hpp"
+#include "instruction_sets.hpp"
 #include "letor_batch.hpp"
 #include "letor_tokens.hpp"
 
@@ -52,7 +53,7 @@ struct LetorOptions {
     bool allow_nan = false;
     bool doc_ids = false;            // to be kept
     std::int64_t longest_id = 1000;  // in characters
-    bool portable = false;           // without the instructions that only some processors have
+    InstructionSet instructions = instruction_set();
 };
 
 // Ids of successive rows, equal neighbours once: id i, ended by '\n', is of the rows from starts[i]
@@ -196,7 +197,8 @@ class RowParser {
           sink_(sink),
           begin_(begin),
           end_(end),
-          trust_(options.portable || !batch_.runs_here() ? 0 : 32) {}
+          batch_(options.instructions),
+          trust_(batch_.runs_here() ? 32 : 0) {}
 
     // Parses a row up to its comment or the end of its line, and returns that place.
     const char* parse_row(const char* p, std::int64_t row, double& y, std::int64_t& qid) {

@@ -132,32 +132,40 @@ inline std::string_view doc_id(const char* begin, const char* end) {
 // comparison for an index instead of a digit loop.
 class IndexTexts {
   public:
-    struct Text {
-        std::uint64_t word = 1, mask = 0;  // matches nothing
-        int length = 0;
-
-        int match(const char* p) const { return (load8(p) & mask) == word ? length : 0; }
-    };
+    static constexpr int kTogether = 8;
 
     IndexTexts(std::int64_t first_index, std::int64_t n_features) {
         constexpr std::int64_t most = 4096;
-        texts_.resize(std::min(n_features, most) + 1);
-        for (std::size_t i = 0; i + 1 < texts_.size(); ++i) {
+        n_ = static_cast<std::size_t>(std::min(n_features, most));
+        // Behind the last one are some that match nothing.
+        words_.resize(n_ + kTogether, 1);
+        masks_.resize(n_ + kTogether, 0);
+        lengths_.resize(n_ + kTogether, 0);
+        for (std::size_t i = 0; i < n_; ++i) {
             const std::string text =
                 std::to_string(first_index + static_cast<std::int64_t>(i)) + ":";
-            Text& t = texts_[i];
-            t.length = static_cast<int>(text.size());
-            t.word = 0;
-            std::memcpy(&t.word, text.data(), text.size());
-            t.mask = (std::uint64_t(1) << (8 * t.length)) - 1;
+            lengths_[i] = static_cast<std::uint32_t>(text.size());
+            words_[i] = 0;
+            std::memcpy(&words_[i], text.data(), text.size());
+            masks_[i] = (std::uint64_t(1) << (8 * text.size())) - 1;
         }
     }
     // Length of the text of feature `column` if p starts with it, else 0.
-    int match(const char* p, std::int64_t column) const { return from(column)->match(p); }
+    int match(const char* p, std::int64_t column) const {
+        const std::size_t i = place(column);
+        return differs(p, i) ? 0 : static_cast<int>(lengths_[i]);
+    }
 
-    // The texts from that of feature `column` on; behind the last one is one that matches nothing.
-    const Text* from(std::int64_t column) const {
-        return &texts_[std::min<std::size_t>(column, texts_.size() - 1)];
+    // Do kTogether tokens, given by places in the text, begin with the texts of features from
+    // `column` on? If so, what is behind those begins at `begins`.
+    bool match_together(const char* text, const std::uint32_t* tokens, std::int64_t column,
+                        std::uint32_t* begins) const {
+        const std::size_t first = place(column);
+        std::uint64_t difference = differs(text + tokens[0], first);
+        if (difference) return false;  // of sparse rows
+        for (int i = 1; i < kTogether; ++i) difference |= differs(text + tokens[i], first + i);
+        for (int i = 0; i < kTogether; ++i) begins[i] = tokens[i] + lengths_[first + i];
+        return difference == 0;
     }
 
     // Reads entries "index:value " as long as they are plain and list every feature from `column`
@@ -165,22 +173,30 @@ class IndexTexts {
     // and has nothing to do but find digits.
     template <class Float>
     std::int64_t read_run(const char*& p, std::int64_t column, Float* out) const {
-        const Text* text = from(column);
+        std::size_t i = place(column);
         Float* const begin = out;
         const char* here = p;
-        while (const int length = text->match(here)) {
-            const char* next = read_plain(here + length, *out);
+        for (; !differs(here, i); ++i) {
+            const char* next = read_plain(here + lengths_[i], *out);
             if (!next) break;
             here = next;
             ++out;
-            ++text;
         }
         p = here;
         return out - begin;
     }
 
   private:
-    std::vector<Text> texts_;
+    std::size_t place(std::int64_t column) const {
+        return std::min(static_cast<std::size_t>(column), n_);
+    }
+    std::uint64_t differs(const char* p, std::size_t i) const {
+        return (load8(p) & masks_[i]) ^ words_[i];
+    }
+
+    std::size_t n_;
+    std::vector<std::uint64_t> words_, masks_;
+    std::vector<std::uint32_t> lengths_;
 };
 
 }  // namespace letor

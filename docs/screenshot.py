@@ -13,7 +13,10 @@ from playwright.sync_api import sync_playwright
 REPORT = Path("demo/comparison/report.html")
 PICTURE = Path(__file__).parent / "_static" / "report.png"
 # What the picture leaves out: it shows the leaderboard and one query.
-HIDDEN = "header, #pairs, #training, #data, #card, details, #leaderboard > p, #queries > p, #more"
+HIDDEN = (
+    "header, #tests, #why, #segments, #training, #data, #card, #theory, details, "
+    "#leaderboard > p, #queries > p, .controls, #more, .legend, #copy"
+)
 WIDTH = 1240
 
 
@@ -28,10 +31,12 @@ def main() -> None:
         page.goto(REPORT.resolve().as_uri())
         page.wait_for_selector("html[data-ready]")
         page.locator("#model-a").select_option(label="best-feature")
-        page.locator("#extremes button").nth(1).click()
+        page.locator("#found button").nth(1).click()
+        page.locator("#lists .right li button").first.click()
         page.add_style_tag(
             content=f"{HIDDEN} {{ display: none !important; }} h2 {{ margin-top: 1.2rem; }}"
-            ".plot-and-list { grid-template-columns: 29rem 1fr; } main { padding-bottom: 0; }"
+            ".plot-and-list { grid-template-columns: 27rem 1fr; } main { padding-bottom: 0; }"
+            ".found { max-height: 22rem; } section { margin-top: 1rem; padding-top: 1rem; }"
         )
         page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
         box = page.locator("main").bounding_box()

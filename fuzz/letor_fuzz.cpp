@@ -163,7 +163,7 @@ struct Settings {
     std::size_t chunk_bytes = std::size_t(1) << 20;
     bool allow_nan = false;
     std::int64_t longest_id = 1000;
-    bool portable = false;
+    InstructionSet instructions = instruction_set();
     std::optional<std::int64_t> first_index, n_features;
 };
 
@@ -248,9 +248,10 @@ Outcome<Float> read(std::string_view input, const Settings& settings, bool dense
             std::max<std::int64_t>(text.max_index + 1 - out.first_index, 0));
         out.skipped = dense && out.n_features > 0 && text.n_rows > 1'000'000 / out.n_features;
         if (out.skipped) return out;
-        const LetorOptions options{out.first_index,    out.n_features, again || settings.n_features,
-                                   settings.allow_nan, true,           settings.longest_id,
-                                   settings.portable};
+        const LetorOptions options{
+            out.first_index,      out.n_features, again || settings.n_features,
+            settings.allow_nan,   true,           settings.longest_id,
+            settings.instructions};
         out.error = parse(text, options, dense, out);
         if (out.error.fault != LetorFault::rescan) break;
         require(!again, "a second scan is enough");
@@ -466,7 +467,8 @@ void check_input(std::string_view input, bool allow_nan, Random& random) {
 
     const auto vary = [&] {
         settings.chunk_bytes = some_chunk(random);
-        settings.portable = random.below(2) == 0;
+        const auto& [set, name] = kInstructionSets[random.below(std::size(kInstructionSets))];
+        settings.instructions = runs_here(set) ? set : InstructionSet::portable;
         settings.n_threads = static_cast<int>(random.between(1, 3));
     };
     vary();

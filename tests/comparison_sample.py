@@ -15,7 +15,15 @@ def make_comparison() -> Comparison:
     assert data.doc_ids is not None
     names = data.doc_ids.astype(object)
     names[0] = HOSTILE
-    data = rw.Dataset(data.X, data.y, [f"q{q}" for q in data.qid], doc_ids=names.astype(str))
+    long = "a_feature_whose_name_is_longer_than_the_screen_of_a_phone_is_wide_by_far"
+    features = [long, *(f"feature {j}" for j in range(2, 11))]
+    data = rw.Dataset(
+        data.X,
+        data.y,
+        [f"q{q}" for q in data.qid],
+        doc_ids=names.astype(str),
+        feature_names=features,
+    )
     models = ["xendcg-linear", "smooth-slam-linear", "xendcg-trees", "best-feature", "random"]
     sparse = Entry("sparse", rw.LinearRanker("listnet", "l1", 0.01, standardize=True), {}, "linear")
     broken = Entry("broken", rw.LinearRanker(HOSTILE))

@@ -27,7 +27,7 @@ class LetorOptions:
         allow_nan: bool,
         doc_ids: bool,
         longest_id: int,
-        portable: bool = False,
+        instructions: str = "",
     ) -> None: ...
 
 class LetorText:
@@ -478,7 +478,7 @@ def read_numbers(text: str) -> Annotated[NDArray[numpy.float64], dict(shape=(Non
 
 def instruction_sets() -> list[str]:
     """
-    Vector instructions of this processor that forests know, the best first.
+    Vector instructions of this processor that kernels know, the best first.
     """
 
 class Walkers:

@@ -241,7 +241,6 @@ def test_a_disk_that_gets_full_leaves_no_half(
 
 
 def test_a_comparison_exports_its_winner(run: Cli, tmp_path: Path) -> None:
-    pytest.importorskip("jinja2")
     data = rw.data.make_mslr_like(n_queries=30, n_features=10, mean_docs=10)
     rw.write_letor(data, tmp_path / "train.txt")
     words = ["compare", "train.txt", "--trials", 1, "-j", 1, "-o", "run"]

@@ -179,7 +179,7 @@ std::string results(const Sample& sample, int n_threads) {
     std::vector<float> rounded(n_rows);
     static const Trees trees;
     static const Forest forest(trees.arrays(), Sample::n_features);
-    const InstructionSet set = best_instruction_set();
+    const InstructionSet set = instruction_set();
     forest_scores(forest, rows, forest.n_trees, by_row.data(), n_threads, set);
     keep(by_row);
     parallel_for(n_queries, n_threads, [&](std::size_t q) {

@@ -791,8 +791,8 @@ def test_long_rows_of_plain_decimals_are_read_exactly(
         x[columns] = [reference.nearest(text, dtype) for text in row]
         entries = [f"{c + 1}:{text}" for c, text in zip(columns, row, strict=True)]
         lines.append(blank.join(["1", "qid:1", *entries]))
-    for portable in (False, True):
-        how = LetorFormat("text", dense, dtype, n_features=800, portable=portable)
+    for instructions in _kernels.instruction_sets():
+        how = LetorFormat("text", dense, dtype, n_features=800, instructions=instructions)
         assert bits(to_dense(parse("\n".join(lines).encode(), how).X)) == bits(expected)
 
 
@@ -811,15 +811,16 @@ def test_what_follows_a_batch_is_read_or_refused_alike(odd: str, dense: bool) ->
     good = "1 qid:1 " + " ".join(f"{j}:{j}.25" for j in range(1, 21))
     rest = " ".join(f"{j}:{j}.5" for j in range(23, 40))
 
-    def outcome(portable: bool) -> Any:
-        how = LetorFormat("text", dense, n_features=40, portable=portable)
+    def outcome(instructions: str) -> Any:
+        how = LetorFormat("text", dense, n_features=40, instructions=instructions)
         try:
             rows = parse(f"{good}\n{good} {odd} {rest}\n{good}\n".encode(), how)
         except DataError as error:
             return str(error)
         return bits(to_dense(rows.X)), bits(rows.y)
 
-    assert outcome(portable=False) == outcome(portable=True)
+    *vectors, portable = map(outcome, _kernels.instruction_sets())
+    assert vectors == [portable] * len(vectors)
 
 
 # ---- always the same ----
@@ -842,13 +843,13 @@ def sample_text(n_rows: int = 400) -> str:
 def test_threads_and_chunks_do_not_change_a_bit(dense: bool, dtype: Any) -> None:
     text = sample_text().encode()
 
-    def outcome(n_jobs: int, chunk_bytes: int, portable: bool = False) -> list[bytes]:
+    def outcome(n_jobs: int, chunk_bytes: int, instructions: str = "") -> list[bytes]:
         how = LetorFormat(
             *("text", dense, dtype),
             doc_ids=True,
             n_jobs=n_jobs,
             chunk_bytes=chunk_bytes,
-            portable=portable,
+            instructions=instructions,
         )
         rows = parse(text, how)
         parts = [rows.X] if dense else [rows.X.data, rows.X.indices, rows.X.indptr]
@@ -858,7 +859,8 @@ def test_threads_and_chunks_do_not_change_a_bit(dense: bool, dtype: Any) -> None
     for n_jobs in (1, 2, 8):
         for chunk_bytes in (1, 17, 1000, 1 << 20):
             assert outcome(n_jobs, chunk_bytes) == expected
-    assert outcome(1, 1 << 20, portable=True) == expected
+    for instructions in _kernels.instruction_sets():
+        assert outcome(1, 1 << 20, instructions) == expected
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 8])

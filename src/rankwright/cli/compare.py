@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.evaluate import Metrics, Segments, kept_for
+from rankwright.cli.evaluate import Metrics, Segments, Title, kept_for
 from rankwright.cli.export import export_winner, refit_of
 from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
@@ -67,6 +67,9 @@ Refit = Annotated[
     str | None,
     typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
 ]
+Trials = Annotated[int, typer.Option(min=1, help="Parameters to try for each model and fold.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")]
 RunFolder = Annotated[
     str, typer.Option("--out", "-o", help="Folder for models, tables and the report.")
 ]
@@ -91,18 +94,17 @@ def compare(
     metric: Metrics = None,
     segment: Segments = None,
     noise: Noises = None,
-    trials: Annotated[
-        int, typer.Option(min=1, help="Parameters to try for each model and fold.")
-    ] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")] = 0,
+    trials: Trials = 8,
+    seed: Seed = 0,
     out: RunFolder = "comparison",
+    title: Title = "",
     refit: Refit = None,
     export_to: ExportTo = None,
     overwrite: Overwrite = False,
     allow_overlap: AllowOverlap = False,
     columns: Columns = TRAINING,
     as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")] = False,
+    as_csv: AsCsv = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     jobs: Processes = None,
 ) -> None:
@@ -114,11 +116,9 @@ def compare(
     from rankwright.comparison.compare import compare as run
     from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    if as_json and as_csv:
-        raise ValueError("--json and --csv exclude each other.")
     metrics = metric or list(DEFAULT_METRICS)
     refit = refit_of(refit, export_to, out)
-    _check_before(metrics, out, overwrite, refit, data, test, valid)
+    _check_before(metrics, as_json and as_csv, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
     columns = kept_for(columns, segment or [], data)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
@@ -143,9 +143,9 @@ def compare(
         for what in noise or []:
             _study_noise(result, entries, what, out, seed, jobs)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
+        result.card |= {"title": title, "files": list(filter(None, [data, valid, test]))}
         files = _write_all(result, steps, out, spreadsheet_safe, refit, export_to)
-    _print_result(result, as_json, as_csv)
-    _tell_scale(entries)
+    _print_result(result, entries, as_json, as_csv)
     typer.echo(f"{out}: {files}", err=True)
     print_steps(result, steps, refitted=refit is not None)
     if result.failures or "failed" in result.card.get("export", {}):
@@ -153,7 +153,12 @@ def compare(
 
 
 def _check_before(
-    metrics: list[str], out: str, overwrite: bool, refit: str | None, *inputs: str | None
+    metrics: list[str],
+    two_forms: bool,
+    out: str,
+    overwrite: bool,
+    refit: str | None,
+    *inputs: str | None,
 ) -> None:
     """Raise now what would be wrong after the long reading."""
     from rankwright.comparison.place import check_comparison_folder
@@ -162,6 +167,8 @@ def _check_before(
     from rankwright.metrics import parse
     from rankwright.persistence import check_model_path
 
+    if two_forms:
+        raise ValueError("--json and --csv exclude each other.")
     for name in metrics:
         parse(name)
     check_comparison_folder(out, overwrite=overwrite)
@@ -188,23 +195,26 @@ def _write_all(
     """Write tables, models, exports and the report; return what is in the folder, in words."""
     result.card["command"] = shlex.join(["rankwright", *sys.argv[1:]])
     result.card["next"] = steps
-    report = _write_pages(result, out, spreadsheet_safe)
+    _write_pages(result, out, spreadsheet_safe)
     if refit is not None:
         write_refitted(result, refit)
         if export_to is not None:
             export_winner(result, refit, export_to, out)
             _write_pages(result, out, spreadsheet_safe)  # which now tell of it
-    return f"models, tables{' and ' + _REPORT if report else ''}"
+    return f"models, tables and {_REPORT}"
 
 
-def _write_pages(result: Comparison, out: str, spreadsheet_safe: bool) -> bool:
-    """Write tables and the report; return whether there is one."""
+def _write_pages(result: Comparison, out: str, spreadsheet_safe: bool) -> None:
+    """Write tables and the report."""
+    from rankwright.report.report import write_report
+
     with doing("Writing tables"):
         result.write(out, spreadsheet_safe=spreadsheet_safe)
-    return _write_report(result, Path(out) / _REPORT)
+    with doing("Writing the report"):
+        write_report(result, Path(out) / _REPORT)
 
 
-def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:
+def _print_result(result: Comparison, entries: list[Entry], as_json: bool, as_csv: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2))
     elif as_csv:
@@ -222,6 +232,7 @@ def _print_result(result: Comparison, as_json: bool, as_csv: bool) -> None:
         typer.echo(
             f"rankwright: {failure.model} failed on {failure.fold}: {failure.reason}", err=True
         )
+    _tell_scale(entries)
 
 
 def _study_noise(
@@ -293,18 +304,6 @@ def _read_folds(
         if error.path is not None:
             raise
         raise DataError(error.message, path=data) from None
-
-
-def _write_report(result: Comparison, path: Path) -> bool:
-    from rankwright.report.report import write_report
-
-    try:
-        with doing("Writing the report"):
-            write_report(result, path)
-    except ImportError as error:
-        typer.echo(f"rankwright: {path} was not written: {error}", err=True)
-        return False
-    return True
 
 
 # ---- what the terminal shows ----

@@ -39,44 +39,50 @@ Segments = Annotated[
 Title = Annotated[str, typer.Option(help="Heading of the report.")]
 
 
+Systems = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAME=]SCORES...",
+        help="Models (.rw); files with one score per line, in the order of the data; TREC runs or "
+        "tables with qid, doc_id and score. - is stdin. Several are compared with the first.",
+    ),
+]
+Reference = Annotated[
+    str | None, typer.Option(help="Compare the others with this one, not with the first.")
+]
+FailIfWorse = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Exit with 1 if the first metric of another is worse than that of the first by more "
+        "than this.",
+    ),
+]
+Unscored = Annotated[
+    str,
+    typer.Option(help="Documents without a score in a table or run: error, or last in rank."),
+]
+Report = Annotated[
+    str | None, typer.Option(help="Write the comparison of several as a page (.html).")
+]
+PerQuery = Annotated[str | None, typer.Option(help="Write values by query (.tsv or .json).")]
+ScoresFormat = Annotated[
+    str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
+]
+
+
 def evaluate(
     data: DataFile,
-    systems: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[NAME=]SCORES...",
-            help="Models (.rw); files with one score per line, in the order of the data; TREC runs "
-            "or tables with qid, doc_id and score. - is stdin. Several are compared with the "
-            "first.",
-        ),
-    ],
+    systems: Systems,
     metric: Metrics = None,
     segment: Segments = None,
-    reference: Annotated[
-        str | None, typer.Option(help="Compare the others with this one, not with the first.")
-    ] = None,
-    fail_if_worse: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            help="Exit with 1 if the first metric of another is worse than that of the first by "
-            "more than this.",
-        ),
-    ] = None,
-    unscored: Annotated[
-        str,
-        typer.Option(help="Documents without a score in a table or run: error, or last in rank."),
-    ] = "error",
-    report: Annotated[
-        str | None, typer.Option(help="Write the comparison of several as a page (.html).")
-    ] = None,
+    reference: Reference = None,
+    fail_if_worse: FailIfWorse = None,
+    unscored: Unscored = "error",
+    report: Report = None,
     title: Title = "",
-    per_query: Annotated[
-        str | None, typer.Option(help="Write values by query (.tsv or .json).")
-    ] = None,
-    scores_format: Annotated[
-        str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
-    ] = None,
+    per_query: PerQuery = None,
+    scores_format: ScoresFormat = None,
     columns: Columns = TABLE,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Json = False,
@@ -93,25 +99,18 @@ def evaluate(
     names = metric or list(DEFAULT_METRICS)
     paths = _named_paths(systems)
     only = next(iter(paths)) if len(paths) == 1 else None
+    for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
+    _check_systems(paths, for_several)
     _check_paths(data, paths, names, unscored, per_query, report)
-    for option, given in (
-        ("--reference", reference),
-        ("--fail-if-worse", fail_if_worse),
-        ("--report", report),
-    ):
-        if only is not None and given is not None:
-            raise ValueError(f"{option} is for two systems or more, but {systems[0]} is alone.")
-    if reference is not None and reference not in paths:
-        raise ValueError(f"--reference must be one of {', '.join(paths)}, but is {reference!r}.")
     columns = kept_for(columns, segment or [], data)
     dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored)
+    options: dict[str, Any] = {"segments": segment or [], "reference": reference}
     with doing("Measuring"):
         result: Any = measure(
             found if only is None else found[only],
             dataset,
             names,
-            segments=segment or [],
-            reference=reference,
+            **options,
             random_state=seed,
             n_jobs=jobs,
         )
@@ -122,14 +121,17 @@ def evaluate(
         _print_one(result, data, paths[only], as_json, err)
         return
     result.card = {"data": data, "systems": paths}
+    _write_page(result, report, title)
+    print_systems(result, as_json, err=err)
+    _fail_if_worse(result, fail_if_worse)
+
+
+def _write_page(result: Contest, report: str | None, title: str) -> None:
     if report is not None:
         from rankwright.report.report import write_report
 
         with doing("Writing the report"):
             write_report(result, report, title)
-    print_systems(result, as_json, err=err)
-    if fail_if_worse is not None:
-        _fail_if_worse(result, fail_if_worse)
 
 
 def kept_for(columns: Columns, segments: Sequence[str], path: str) -> Columns:
@@ -161,6 +163,17 @@ def _named_paths(texts: Sequence[str]) -> dict[str, str]:
             )
         paths[name] = path
     return paths
+
+
+def _check_systems(paths: Mapping[str, str], for_several: Mapping[str, Any]) -> None:
+    """Raise for options that one system alone does not have, or that name no system."""
+    for option, given in for_several.items():
+        if len(paths) == 1 and given is not None:
+            (path,) = paths.values()
+            raise ValueError(f"--{option} is for two systems or more, but {path} is alone.")
+    reference = for_several["reference"]
+    if reference is not None and reference not in paths:
+        raise ValueError(f"--reference must be one of {', '.join(paths)}, but is {reference!r}.")
 
 
 def _check_paths(
@@ -260,10 +273,12 @@ def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: b
     print_segments(result.segments, next(iter(result)), err=err)
 
 
-def _fail_if_worse(result: Contest, margin: float) -> None:
-    """Exit with 1 if a system is worse than the reference by more than the margin."""
+def _fail_if_worse(result: Contest, margin: float | None) -> None:
+    """Exit with 1 if a system is worse than the reference by more than the margin, if any."""
     from rankwright.metrics import parse
 
+    if margin is None:
+        return
     metric = result.metrics[0]
     sign = 1 if parse(metric).higher_is_better else -1
     for pair in result.pairs:

@@ -14,7 +14,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 
 
 def run_card(
-    folds: list[Fold], metrics: list[str], settings: dict[str, Any], seconds: float
+    folds: list[Fold], metrics: list[str], settings: dict[str, Any], seconds: float | None
 ) -> dict[str, Any]:
     """Return versions, seeds and hashes, as plain values."""
     from importlib.metadata import PackageNotFoundError, version
@@ -40,7 +40,7 @@ def run_card(
     return {
         "command": " ".join(sys.argv),
         "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "seconds": round(seconds, 1),
+        "seconds": None if seconds is None else round(seconds, 1),
         "machine": f"{platform.system()} {platform.machine()}",
         "versions": versions,
         "metrics": metrics,

@@ -43,10 +43,13 @@ def _learning_curves(model: Any, fold: Fold, metric: str) -> dict[str, list[floa
 
 def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
     """Return quality against the number of features, for models with a path of l1 penalties."""
+    from sklearn.base import clone
+
     if not model.has_path or model.penalty != "l1":
         return None
     train = fold.train
-    points = model.path(
+    # Of another like it: a path through arrays would take the names of its features.
+    points = clone(model).path(
         train.X, train.y, train.qid, n_alphas=12, valid=fold.valid, metric=parse(metric)
     )
     return [

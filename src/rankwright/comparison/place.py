@@ -24,7 +24,7 @@ from rankwright.exceptions import DataError
 _ABOUT = "about.json"
 _FILES = (
     *("metrics.csv", "models.csv", "timings.csv", "pairs.csv", "per_query.csv"),
-    *("comparison.json", "report.html"),
+    *("leaderboard.tex", "comparison.json", "report.html"),
 )
 _KEPT = ("models", "model.rw", "scores.txt", _ABOUT)  # in the folder too, and not a table
 _HOW = "Choose another folder, or replace its results: overwrite=True (--overwrite)."

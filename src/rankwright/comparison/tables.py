@@ -114,6 +114,7 @@ def write_tables(
         "timings.csv": timings_csv(comparison),
         "pairs.csv": pairs_csv(comparison),
         "per_query.csv": per_query_csv(comparison, spreadsheet_safe=spreadsheet_safe),
+        "leaderboard.tex": comparison.to_latex(),
         "comparison.json": json.dumps(comparison.to_dict(), indent=1) + "\n",
     }
     files |= {f"noise-{study.corruption.name}.csv": study.to_csv() for study in comparison.noise}

@@ -265,5 +265,5 @@ class _Sparse:
 def _options(how: LetorFormat, survey: Survey, width: int) -> _kernels.LetorOptions:
     first = survey.first_index(how)
     return _kernels.LetorOptions(
-        first, width, survey.final, how.allow_nan, how.doc_ids, LONGEST_ID, how.portable
+        first, width, survey.final, how.allow_nan, how.doc_ids, LONGEST_ID, how.instructions
     )

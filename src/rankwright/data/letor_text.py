@@ -35,7 +35,7 @@ class LetorFormat:
     doc_ids: bool = False
     n_jobs: int | None = None
     chunk_bytes: int = _kernels.LetorText.chunk_bytes
-    portable: bool = False  # without the instructions that only some processors have
+    instructions: str = ""  # of the processor; by default the best that it has
 
     def __post_init__(self) -> None:
         if np.dtype(self.dtype) not in (np.float32, np.float64):

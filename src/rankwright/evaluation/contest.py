@@ -18,6 +18,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_intervals
+from rankwright.evaluation.latex import latex_table
 from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.segments import Part
 from rankwright.evaluation.significance import PairedComparison, compare_pairs, mean_interval
@@ -162,6 +163,8 @@ class Contest:
         The same, for queries of a kind.
     card : dict
         What it takes to do it again.
+    models : dict of str to object
+        The systems that are models, by name.
     """
 
     metrics: list[str]
@@ -172,6 +175,7 @@ class Contest:
     reference: str | None = None
     segments: list[Segment] = field(default_factory=list)
     card: dict[str, Any] = field(default_factory=dict)
+    models: dict[str, Any] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -234,6 +238,20 @@ class Contest:
             if name == (pair.b if self.reference is None else pair.a):
                 return pair
         return None
+
+    def model(self, name: str, fold: str | None = None) -> Any:
+        """Return the model of a system; of the first fold by default."""
+        if name not in self.models:
+            raise KeyError(f"{name!r} is no model, or is not known.")
+        return self.models[name]
+
+    def to_latex(self) -> str:
+        """Return the leaderboard as a LaTeX table, for the package booktabs.
+
+        The best value of a column is bold; a dagger marks systems that differ significantly from
+        the best one, or from the reference, by the first metric.
+        """
+        return latex_table(self)
 
 
 def ranked(standings: Sequence[Standing], metric: str) -> list[Standing]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ class PermutationImportance:
     drops : ndarray of shape (n_features, n_repeats)
         By how much it is worse with the feature shuffled.
     feature_names : list of str
-        Names.
+        Names of the features that were shuffled.
     """
 
     metric: Metric
@@ -68,6 +69,7 @@ def permutation_importance(
     *,
     n_repeats: int = 5,
     random_state: int = 0,
+    features: Sequence[int] | None = None,
 ) -> PermutationImportance:
     """Shuffle each feature within its queries, and see by how much a metric gets worse.
 
@@ -88,6 +90,8 @@ def permutation_importance(
         Shuffles of each feature.
     random_state : int, default 0
         Seed; a shuffle depends on it, the feature, the repeat and the query's id only.
+    features : sequence of int, optional
+        Columns to shuffle, counted from 0 in the order of the model's features; all by default.
 
     Examples
     --------
@@ -107,19 +111,20 @@ def permutation_importance(
     dataset = asked.align(dataset)
     value = measure.mean(dataset.y, model.predict(dataset.X), dataset.groups)
     sign = 1.0 if measure.higher_is_better else -1.0
-    drops = np.zeros((dataset.n_features, n_repeats))
+    tried = range(dataset.n_features) if features is None else list(features)
+    drops = np.zeros((len(tried), n_repeats))
     changing = _Columns(dataset.X)
-    for j in range(dataset.n_features):
+    for row, j in enumerate(tried):
         column = changing.column(j)
         for repeat in range(n_repeats):
             shuffled = column[_shuffled(dataset.groups, random_state, j, repeat)]
             if not np.array_equal(shuffled, column, equal_nan=True):
                 scores = model.predict(changing.replaced(j, shuffled))
                 found = measure.mean(dataset.y, scores, dataset.groups)
-                drops[j, repeat] = sign * (value - found)
+                drops[row, repeat] = sign * (value - found)
         changing.replaced(j, column)
     names = dataset.feature_names or asked.feature_names()
-    return PermutationImportance(measure, value, drops, list(names))
+    return PermutationImportance(measure, value, drops, [names[j] for j in tried])
 
 
 def _shuffled(groups: Groups, *path: int) -> NDArray[np.int64]:

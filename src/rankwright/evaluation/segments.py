@@ -109,13 +109,7 @@ def parts_of_queries(text: str, datasets: Sequence[Dataset]) -> list[Part]:
 
 def _by_query(dataset: Dataset, column: str) -> NDArray[Any]:
     """Return the value of each query, which all its documents must share."""
-    if column not in dataset.kept:
-        there = listed(list(dataset.kept)) if dataset.kept else "none"
-        raise DataError(
-            f"the data must keep the column {column!r} to be cut by it (keep=), but they keep "
-            f"{there}.{meant(column, dataset.kept)}"
-        )
-    values = dataset.kept[column].astype(object)
+    values = _kept(dataset, column).astype(object)
     first = values[dataset.groups.indptr[:-1]]
     differs = np.flatnonzero(values != np.repeat(first, dataset.groups.sizes))
     if len(differs):
@@ -126,6 +120,16 @@ def _by_query(dataset: Dataset, column: str) -> NDArray[Any]:
             f"{dataset.groups.names.tolist()[query]!r} has {first[query]!r} and {values[row]!r}."
         )
     return first
+
+
+def _kept(dataset: Dataset, column: str) -> NDArray[Any]:
+    if column in dataset.kept:
+        return dataset.kept[column]
+    there = listed(list(dataset.kept)) if dataset.kept else "none"
+    raise DataError(
+        f"the data must keep the column {column!r} to be cut by it (keep=), but they keep {there}."
+        f"{meant(column, dataset.kept)}"
+    )
 
 
 def _as_numbers(values: NDArray[Any]) -> Floats | None:

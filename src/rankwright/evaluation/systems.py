@@ -102,6 +102,7 @@ def contest(
         scores={(name, ONLY): one.scores for name, one in found.items()},
         reference=held,
         segments=segmented(standings, cut, names, held, random_state),
+        models={name: system for name, system in systems.items() if hasattr(system, "predict")},
     )
 
 

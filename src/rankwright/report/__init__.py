@@ -1,4 +1,4 @@
-"""Results to look at: the HTML page of a comparison, and static charts (extra ``report``)."""
+"""Results to look at: the HTML page of a comparison; with the extra ``report`` static charts."""
 
 from rankwright.report.noise_chart import noise_chart
 from rankwright.report.path_chart import path_chart

@@ -70,6 +70,8 @@ def line_chart(
     zero: bool = False,
     points: bool = False,
     step: bool = False,
+    ticks: Sequence[float] | None = None,
+    marked: float | None = None,
     width: int = 420,
     height: int = 240,
 ) -> Any:
@@ -89,6 +91,10 @@ def line_chart(
         Mark the points.
     step : bool, default False
         Steps instead of slopes.
+    ticks : sequence of float, optional
+        Where the horizontal axis has its marks; round values by default.
+    marked : float, optional
+        Where to draw a vertical line, such as at the best value.
     width, height : int
         Pixels of the plot itself.
 
@@ -102,7 +108,10 @@ def line_chart(
     alt = _altair()
     rows = _records(series, log_x, log_y)
     names = list(series)
-    horizontal = alt.X("x:Q", **_axis(alt, x, log_x, [row["x"] for row in rows]))
+    shown = _axis(alt, x, log_x, [row["x"] for row in rows])
+    if ticks is not None:
+        shown["axis"] = alt.Axis(values=list(ticks), labelOverlap=True)
+    horizontal = alt.X("x:Q", **shown)
     heights = [row[key] for row in rows for key in ("y", "low", "high") if key in row]
     axis = _axis(alt, y, log_y, heights, zero=zero)
     color, dash = _color(alt, names, stroke=True), _dash(alt, names)
@@ -120,6 +129,9 @@ def line_chart(
                 color=color,
             )
         )
+    if marked is not None:
+        rule = alt.Chart(alt.InlineData(values=[{"x": marked}]))
+        layers.append(rule.mark_rule(color=_MUTED, strokeDash=[4, 3]).encode(x=horizontal))
     mark = base.mark_line(
         strokeWidth=2,
         point={"filled": True, "size": 30} if points else False,
@@ -379,6 +391,7 @@ def _styled(chart: Any, title: str) -> Any:
         font=font,
         padding=8,
         axis=axis,
+        axisY={"labelFlush": True},  # no label above the plot, so that titles stand level
         title=title_style,
         legend={"labelColor": _INK, "labelFontSize": 12},
         view={"stroke": None},

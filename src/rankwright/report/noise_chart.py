@@ -16,11 +16,15 @@ def noise_chart(study: NoiseStudy) -> Any:
     study : NoiseStudy
         What :func:`rankwright.comparison.noise_study` returns.
     """
-    # Bands only below: trials differ more than models do, and the differences are paired.
+    # Trials differ more than models do: bands that overlap above may part below, where
+    # differences are paired.
     first, *others = study.models
-    curves = {model: Series(study.levels, study.curve(model)[0]) for model in study.models}
+    curves = {model: Series(study.levels, *study.curve(model)) for model in study.models}
     x, metric = study.corruption.level, str(study.metric)
-    panels = {f"{metric} on test queries": line_chart(curves, x=x, y=metric, points=True)}
+    ticks = list(study.levels)
+    panels = {
+        f"{metric} on test queries": line_chart(curves, x=x, y=metric, points=True, ticks=ticks)
+    }
     if others:
         # The first model is its own zero line, so that both panels have the same colours.
         below = {first: Series(study.levels, [0.0] * len(study.levels))}
@@ -29,6 +33,6 @@ def noise_chart(study: NoiseStudy) -> Any:
             columns = zip(*((d.mean, d.low, d.high) for d in rows), strict=True)
             below[other] = Series(study.levels, *columns)
         panels[f"{first} minus the others"] = line_chart(
-            below, x=x, y="difference", points=True, height=180
+            below, x=x, y="difference", points=True, ticks=ticks, height=180
         )
     return small_multiples(panels, columns=1)

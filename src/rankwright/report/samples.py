@@ -1,0 +1,120 @@
+"""The data section: histograms, and how training and test queries differ."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.feature_names import feature_name
+from rankwright.data.validation import Floats, Matrix
+from rankwright.report.content import Tested
+
+_MOST_BARS = 12
+_MOST_ROWS = 200_000  # documents that moments are taken over
+_MOST_SHOWN = 8  # features
+_NOTABLE = 0.1  # standard deviations; less is what chance does to a few hundred documents
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A feature whose distribution differs between training and test queries.
+
+    ``difference`` is that of the means over the pooled standard deviation.
+    """
+
+    feature: str
+    train: float
+    test: float
+    difference: float
+
+
+def data_section(parts: list[Tested]) -> dict[str, Any]:
+    """Return what the page tells of the data of the first part."""
+    part = parts[0]
+    samples = (
+        {"test": part.test} if part.train is None else {"train": part.train} | {"test": part.test}
+    )
+    return {
+        "name": "" if len(parts) == 1 else part.name,
+        "descriptions": {name: sample.describe() for name, sample in samples.items()},
+        "labels": histogram([sample.y for sample in samples.values()]),
+        "lengths": histogram([sample.groups.sizes for sample in samples.values()]),
+        "kinds": list(samples),
+        "drifts": [] if part.train is None else drifts(part.train, part.test),
+        "notable": _NOTABLE,
+    }
+
+
+def histogram(columns: list[Any]) -> list[tuple[str, list[float]]]:
+    """Return bars with their names: the share of each column in it.
+
+    >>> histogram([[0, 0, 1], [1, 1, 1]])
+    [('0', [0.6666666666666666, 0.0]), ('1', [0.3333333333333333, 1.0])]
+    """
+    columns = [np.asarray(column, dtype=np.float64) for column in columns]
+    values = np.unique(np.concatenate(columns))
+    if len(values) <= _MOST_BARS:
+        return [
+            (f"{value:g}", [float(np.mean(column == value)) for column in columns])
+            for value in values.tolist()
+        ]
+    # Equal bins of a round width, up to where the tail begins; the last one has no end.
+    low, end = values[0], float(np.quantile(np.concatenate(columns), 0.98))
+    raw = (end - low) / (_MOST_BARS - 1) or 1.0
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * 0.999)
+    if (values == np.floor(values)).all():
+        step = max(1.0, step)
+    first = np.floor(low / step)
+    n_bins = min(_MOST_BARS, int(np.floor(values[-1] / step) - first) + 1)
+    edges = (first + np.arange(n_bins)) * step
+    shares = []
+    for column in columns:
+        at = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, n_bins - 1)
+        shares.append(np.bincount(at, minlength=n_bins) / max(1, len(column)))
+    names = [f"{edge:g}" for edge in edges.tolist()]
+    if values[-1] >= edges[-1] + step:
+        names[-1] += "+"
+    return list(zip(names, np.transpose(shares).tolist(), strict=True))
+
+
+def drifts(train: Dataset, test: Dataset) -> list[Drift]:
+    r"""Return the features that differ most, :math:`|\mu_t - \mu_0| / \sqrt{(s_t^2 + s_0^2)/2}`."""
+    first, second = feature_moments(train.X), feature_moments(test.X)
+    spread = np.sqrt((first[1] + second[1]) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.where(spread > 0, (second[0] - first[0]) / spread, 0.0)
+    difference = np.nan_to_num(difference)
+    order = np.argsort(-np.abs(difference), kind="stable")[:_MOST_SHOWN]
+    return [
+        Drift(
+            feature_name(train.feature_names, j),
+            float(first[0][j]),
+            float(second[0][j]),
+            float(difference[j]),
+        )
+        for j in order.tolist()
+        if difference[j] != 0
+    ]
+
+
+def feature_moments(X: Matrix) -> tuple[Floats, Floats]:
+    """Return mean and variance of each feature, over evenly taken rows; NaN is left out."""
+    step = -(-X.shape[0] // _MOST_ROWS) or 1
+    rows = X[::step]
+    if sp.issparse(rows):
+        matrix = rows.astype(np.float64)
+        mean = np.asarray(matrix.mean(axis=0)).ravel()
+        square = np.asarray(matrix.multiply(matrix).mean(axis=0)).ravel()
+        return mean, np.maximum(square - mean**2, 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a feature that is never known is NaN
+        return (
+            np.nanmean(rows, axis=0, dtype=np.float64),
+            np.nanvar(rows, axis=0, dtype=np.float64),
+        )
