@@ -112,7 +112,8 @@ def headlines(records: dict[str, dict[str, Any]]) -> str:
     first = next(iter(records.values()))
     line = (
         f"Measured {_dates(list(records.values()))} on {first['machine']['cpu']} with "
-        f"{first['threads']} threads for every tool. All bars: {told}."
+        f"{first['threads']} threads for every tool (`make bench`). Bars in "
+        f"[all rows](docs/benchmarks.md): {told}."
     )
     return "\n".join([*HEADING, *map(str, rows[:SHOWN]), "", line]) + "\n"
 
@@ -214,8 +215,7 @@ def _speed(value: float, unit: str) -> str:
         case "fits":
             return f"{1 / value:.2f} s"
         case "documents":
-            digits = 2 if value >= 1e4 else 5
-            return f"{value / 1e6:.{digits}f} M docs/s"
+            return f"{value / 1e6:.2f} M docs/s" if value >= 1e5 else f"{value:,.0f} docs/s"
     return f"{value:,.0f} {unit}/s" if value >= 100 else f"{value:.2f} {unit}/s"
 
 

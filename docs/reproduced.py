@@ -10,11 +10,11 @@ from pathlib import Path
 from rankwright.experiments.page import (
     errata,
     highlights,
+    in_a_sentence,
     paper_page,
     proof_table,
     records,
     replace_part,
-    verdict_counts,
 )
 
 DOCS = Path(__file__).parent
@@ -31,7 +31,10 @@ def main() -> None:
         replace_part(DOCS / "papers" / f"{paper}.md", paper_page(mine, f"results/{paper}"))
     replace_part(DOCS / "papers" / "index.md", proof_table(found))
     count = len(errata(DOCS / "papers"))
-    line = f"All that was run: {verdict_counts(found)}; {count} errata, each a test."
+    line = (
+        f"`make reproduce` found these. {in_a_sentence(found)} {count} errata, each a test. "
+        "[All results](docs/papers/index.md) · [titles](CITATION.cff)"
+    )
     replace_part(DOCS.parent / "README.md", f"{highlights(found, 'docs/papers')}\n{line}\n")
 
 

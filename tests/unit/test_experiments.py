@@ -13,7 +13,14 @@ import pytest
 from rankwright.exceptions import DataError
 from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
-from rankwright.experiments.page import highlights, paper_page, proof_table, records, replace_part
+from rankwright.experiments.page import (
+    highlights,
+    in_a_sentence,
+    paper_page,
+    proof_table,
+    records,
+    replace_part,
+)
 from rankwright.experiments.prank_learners import rows as compared_rows
 from rankwright.experiments.prank_ratings import COLLECTIONS
 
@@ -189,6 +196,7 @@ def test_pages(tmp_path: Path) -> None:
     assert "](results/slam/scale.svg)" in page
     barred = {**found[0], "rows": [{**found[0]["rows"][0], "what": "|z|^2"}]}
     assert "| \\|z\\|^2 |" in paper_page([barred], "")  # a table's cell, not three
+    assert in_a_sentence(found).startswith("Of all claims, 2 hold or are reproduced, 1 are refuted")
     claims = highlights(found, "docs/papers").splitlines()
     assert len(claims) == 3  # of one paper, the others have no results here
     assert claims[2].startswith("| [slam](docs/papers/slam.md) | cumulative loss of Algorithm 1")

@@ -133,15 +133,23 @@ def proof_table(found: list[dict[str, Any]]) -> str:
     for paper in dict.fromkeys(record["paper"] for record in found):
         mine = [record for record in found if record["paper"] == paper]
         sources = "; ".join(dict.fromkeys(record["source"] for record in mine))
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(mine).most_common())
         scales = "/".join(sorted({record["scale"] for record in mine}))
-        lines.append(f"| [{paper}]({paper}.md) | {sources} ({scales}) | {verdict_counts(mine)} |")
+        lines.append(f"| [{paper}]({paper}.md) | {sources} ({scales}) | {counts} |")
     return "\n".join(lines) + "\n"
 
 
-def verdict_counts(found: list[dict[str, Any]]) -> str:
-    """Return how many rows have which verdict, the most frequent first."""
-    verdicts = Counter(row["verdict"] for record in found for row in record["rows"])
-    return ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+def in_a_sentence(found: list[dict[str, Any]]) -> str:
+    """Return how many claims of all papers came out which way."""
+    n = _verdicts(found)
+    return (
+        f"Of all claims, {n['holds'] + n['reproduced']} hold or are reproduced, {n['refuted']} are "
+        f"refuted, {n['not reproduced']} are not reproduced and {n['undecided']} are undecided."
+    )
+
+
+def _verdicts(found: list[dict[str, Any]]) -> Counter[str]:
+    return Counter(row["verdict"] for record in found for row in record["rows"])
 
 
 def highlights(found: list[dict[str, Any]], folder: str) -> str:
