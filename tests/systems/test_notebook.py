@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.comparison_sample import make_comparison
 from tests.systems.conftest import missing
+from tests.systems.test_report import browser  # noqa: F401
 from tests.unit.test_notebook_code import CELLS
 
 SHOWN = ["results[1]", "rw.BoostedRanker(n_estimators=3).fit(ds.X, ds.y, ds.qid, verbose=True)"]
@@ -60,3 +62,33 @@ def test_progress_is_drawn_in_its_place(outputs: list[Any]) -> None:
     assert progress["output_type"] == "display_data"
     assert "tree 3 of 3" in progress["data"]["text/plain"]
     assert "BoostedRanker" in estimator["data"]["text/plain"]
+
+
+@pytest.mark.parametrize("doctype", ["<!doctype html>", ""])
+@pytest.mark.parametrize("theme", [("#ffffff", "#111111"), ("#111111", "#eeeeee")])
+def test_the_colours_are_those_of_the_theme(
+    theme: tuple[str, str],
+    doctype: str,
+    browser: Any,  # noqa: F811
+) -> None:
+    back, text = theme
+    comparison = make_comparison()
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    body = f'<body style="background: {back}; color: {text}">{comparison._repr_html_()}'
+    page.set_content(doctype + body)
+    colours = page.locator("td, th, div, summary, svg, b").evaluate_all(
+        "found => [...new Set(found.map(e => getComputedStyle(e).color))]"
+    )
+    backs = page.locator("td, th, tr, table, div").evaluate_all(
+        "found => [...new Set(found.map(e => getComputedStyle(e).backgroundColor))]"
+    )
+    assert colours == [page.evaluate("getComputedStyle(document.body).color")]
+    assert backs == ["rgba(0, 0, 0, 0)"]
+    ends = page.locator("svg").evaluate_all(
+        "found => [...new Set(found.map(e => Math.round(e.getBoundingClientRect().right)))]"
+    )
+    assert len(ends) == 1  # columns are level
+    assert asked == []
+    page.close()
