@@ -145,6 +145,10 @@ def made_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
     """Return a step of what a file says; raise DataError unless it can be one."""
     cls = class_of(kind)
     step = make(cls, params, cls._get_param_names())
+    if kind == "SimpleImputer" and "_fit_dtype" in fitted and "_fill_dtype" not in fitted:
+        # Files of scikit-learn before 1.8 lack what later versions ask for.
+        here = vars(cls().fit([[0.0]]))
+        fitted |= {name: fitted["_fit_dtype"] for name in ("_fill_dtype",) if name in here}
     for key in fitted:
         if hasattr(cls, key) or (kind == "ColumnTransformer" and key not in _OF_COLUMNS):
             raise no_attribute(kind, key)
