@@ -35,7 +35,7 @@ from rankwright.data.files import PathLike
 from rankwright.data.writing import check_writable, write_atomically
 from rankwright.exceptions import DataError
 from rankwright.losses import LambdaRank, LinearMargin, LogMargin, Loss
-from rankwright.metrics import METRICS, parse
+from rankwright.metrics import METRICS, FunctionMetric, parse
 from rankwright.model_archive import short
 from rankwright.model_file import (
     ATTRIBUTE,
@@ -261,6 +261,8 @@ class _StateWriter:
     def _object(self, value: Any, name: str) -> Any:
         if type(value) in METRICS.values():
             return {"metric": str(value)}
+        if isinstance(value, FunctionMetric) or (name == "eval_metric" and callable(value)):
+            return {"own_metric": str(parse(value))}  # what it watched is not needed to predict
         if type(value) in _LOSSES.values():
             return {"loss": type(value).__name__, "params": self._fields(value, name)}
         if type(value) is Kernel:
@@ -315,6 +317,8 @@ def _made_objects(arrays: dict[str, Any], value: dict[str, Any]) -> Any:
     match list(value.items()):
         case [("metric", str(text))]:
             return make(parse, {"text": text})
+        case [("own_metric", str(name))]:
+            return make(FunctionMetric, {"function": _not_saved, "name": name})
         case [("loss", str(name)), ("params", dict(params))] if name in _LOSSES:
             return of_fields(_LOSSES[name], params, objects)
         case [("kernel", dict(params))]:
@@ -337,6 +341,11 @@ def _made_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any
     if kind in STEPS:
         return made_step(kind, params, fitted)
     raise DataError(f"a step must be one of {', '.join(STEPS)}, but is {short(kind)}.")
+
+
+def _not_saved(labels: Any, scores: Any) -> float:
+    """Stand for the function of a metric of one's own."""
+    raise ValueError("a model file holds no code: set_params(eval_metric=...) before a fit")
 
 
 def _holds_texts(array: NDArray[Any]) -> bool:

@@ -17,7 +17,9 @@ from rankwright.losses import Loss, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.on_data import columns_of, per_query_on
+from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
@@ -76,7 +78,7 @@ class BoostedRanker(ForestRanker):
         False, here or in a cross entropy, learns from them too.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
-    eval_metric : str or Metric, default "ndcg@10"
+    eval_metric : str, Metric or function, default "ndcg@10"
         What is measured after each tree.
     eval_train : bool, default False
         Measure it on the training queries too.
@@ -142,7 +144,7 @@ class BoostedRanker(ForestRanker):
         newton: Newton = "plain",
         skip_empty: bool = True,
         early_stopping_rounds: int | None = None,
-        eval_metric: str | Metric = "ndcg@10",
+        eval_metric: MetricLike = "ndcg@10",
         eval_train: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -179,6 +181,7 @@ class BoostedRanker(ForestRanker):
         query_weight: ArrayLike | None = None,
         valid: Dataset | None = None,
         callback: Callback | None = None,
+        verbose: bool = False,
     ) -> BoostedRanker:
         """Learn from documents with labels.
 
@@ -200,9 +203,12 @@ class BoostedRanker(ForestRanker):
             Queries to measure ``eval_metric`` on after each tree.
         callback : callable, optional
             Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
+        verbose : bool, default False
+            Show the progress, on a terminal or in a notebook.
         """
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
-        return self._fit(data, valid, callback)
+        with heard(verbose, show_fit(), callback) as told:
+            return self._fit(data, valid, told, X if isinstance(X, Dataset) else None)
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
@@ -214,7 +220,11 @@ class BoostedRanker(ForestRanker):
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
     def _fit(
-        self, data: RankingData, valid: Dataset | None, callback: Callback | None
+        self,
+        data: RankingData,
+        valid: Dataset | None,
+        callback: Callback | None,
+        whole: Dataset | None,
     ) -> BoostedRanker:
         self.check_params()
         metric = parse(self.eval_metric)
@@ -225,7 +235,10 @@ class BoostedRanker(ForestRanker):
         boosting = Boosting(metric, self.n_estimators, self.early_stopping_rounds, self.n_jobs)
         loss = choose_loss(self.loss, self.newton, self.random_state, self.skip_empty)
         params = lightgbm_params(self)
-        train = Watched("train", data.y, data.groups) if self.eval_train else None
+        train = None
+        if self.eval_train:
+            looked_at = {} if whole is None else columns_of(whole, [metric])
+            train = Watched("train", data.y, data.groups, looked_at)
         if isinstance(loss, str):
             more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
             params["objective"] = loss.removeprefix("lightgbm:")
@@ -278,9 +291,9 @@ class BoostedRanker(ForestRanker):
     def _watched(self, valid: Dataset | None, metric: Metric) -> Watched | None:
         if valid is None:
             return None
-        if np.isnan(metric.per_query(valid.y, valid.y, valid.groups)).all():
+        if np.isnan(per_query_on([metric], valid, valid.y)[0]).all():
             raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
-        return Watched("valid", valid.y, valid.groups)
+        return Watched("valid", valid.y, valid.groups, columns_of(valid, [metric]))
 
     def _keep(self, booster: Booster | None, boosting: Boosting) -> None:
         # A model that could not split at all is one leaf.
