@@ -244,8 +244,9 @@ def _read_all(
 def _features_of(models: Mapping[str, Any]) -> Any:
     """Return the features of all models together, by which columns of categories are known."""
     from rankwright.data.alignment import Features
+    from rankwright.estimator import as_model
 
-    known = [model.features() for model in models.values()]
+    known = [as_model(model).features() for model in models.values()]
     names = list(dict.fromkeys(name for one in known for name in one.names or ()))
     categories = {name: levels for one in known for name, levels in one.categories.items()}
     return Features(len(names), names, categories=categories) if names else None
