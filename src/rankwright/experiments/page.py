@@ -166,9 +166,7 @@ def highlights(found: list[dict[str, Any]], folder: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _answer(
-    claim: tuple[str, str, dict[str, str]], rows: list[dict[str, Any]]
-) -> list[str] | None:
+def _answer(claim: tuple[str, str, dict[str, str]], rows: list[dict[str, Any]]) -> list[str] | None:
     """Return the claim, their value, ours and the verdict; None if it was not run or decided."""
     what, said, wanted = claim
     answers = {
