@@ -114,7 +114,10 @@ def tabled(columns: Sequence[str], rows: Sequence[Sequence[str]], n: int | None 
         style = f"{_CELL}text-align: left; opacity: 0.75"
         body.append(f'<tr><td colspan="{len(columns)}" style="{style}">{rest}</td></tr>')
     head = line("th", columns, f"border-bottom: {_LINE}; ")
-    style = "border-collapse: collapse; margin: 0.4em 0; border: none; font-size: inherit"
+    # A page without a doctype would give tables a colour and a size of their own.
+    style = (
+        "border-collapse: collapse; margin: 0.4em 0; border: none; font: inherit; color: inherit"
+    )
     return Html(
         f'<table style="{style}"><thead>{head}</thead><tbody>{"".join(body)}</tbody></table>'
     )

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.evaluate import Metrics, Segments, Title, kept_for
+from rankwright.cli.evaluate import Segments, Title
 from rankwright.cli.export import export_winner, refit_of
+from rankwright.cli.metrics import Duplicates, Group, Metrics, Subtopics, kept_for, read_metrics
 from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
@@ -88,6 +89,9 @@ def compare(
     folds: Folds = None,
     models: Models = None,
     metric: Metrics = None,
+    subtopics: Subtopics = None,
+    group: Group = None,
+    duplicates: Duplicates = None,
     segment: Segments = None,
     noise: Noises = None,
     trials: Trials = 8,
@@ -112,11 +116,12 @@ def compare(
     from rankwright.comparison.compare import compare as run
     from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    metrics = metric or list(DEFAULT_METRICS)
+    roles = {"subtopics": subtopics, "group": group, "duplicates": duplicates}
+    metrics = read_metrics(metric or DEFAULT_METRICS, roles)
     refit = refit_of(refit, export_to, out)
-    _check_before(metrics, as_json and as_csv, out, overwrite, refit, data, test, valid)
+    _check_before(as_json and as_csv, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
-    columns = kept_for(columns, segment or [], data)
+    columns = kept_for(columns, segment or [], data, metrics)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
@@ -149,7 +154,6 @@ def compare(
 
 
 def _check_before(
-    metrics: list[str],
     two_forms: bool,
     out: str,
     overwrite: bool,
@@ -160,13 +164,10 @@ def _check_before(
     from rankwright.comparison.place import check_comparison_folder
     from rankwright.data.files import STANDARD
     from rankwright.data.writing import check_not_read
-    from rankwright.metrics import parse
     from rankwright.persistence import check_model_path
 
     if two_forms:
         raise ValueError("--json and --csv exclude each other.")
-    for name in metrics:
-        parse(name)
     check_comparison_folder(out, overwrite=overwrite)
     if refit == STANDARD:
         raise ValueError("--refit must be a file: the table is on standard output.")
@@ -243,7 +244,7 @@ def _study_noise(
         noise,
         tuned,
         Path(out) / "noise-fits",
-        metric=result.metrics[0],
+        metric=result.measure(result.metrics[0]),
         random_state=seed,
         n_jobs=jobs,
     )
