@@ -6,6 +6,7 @@ import argparse
 
 from benchmarks import (
     contributions,
+    evaluating,
     exports,
     linear,
     linear_scoring,
@@ -39,6 +40,7 @@ STEPS = {
     "sparse": sparse.run,
     "serving": serving.run,
     "exports": exports.run,
+    "evaluating": evaluating.run,
     "table": table.run,
 }
 

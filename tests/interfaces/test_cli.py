@@ -310,7 +310,7 @@ def test_conversion_keeps_rows_and_their_order(run: Cli, scattered: Path, name: 
     ds = rw.read(scattered / "scattered.txt", dtype="float64")
     assert (code, out) == (0, "")
     assert err == f"{name}: {ds!r}\n"
-    options = {} if ".csv" in name or ".parquet" in name else {"dtype": "float64"}
+    options: Any = {} if ".csv" in name or ".parquet" in name else {"dtype": "float64"}
     again = rw.read(scattered / name, **options)
     np.testing.assert_array_equal(again.X, ds.X)
     np.testing.assert_array_equal(again.y, ds.y)

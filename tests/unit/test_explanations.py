@@ -196,3 +196,12 @@ def test_sparse_features() -> None:
 def test_at_least_one_shuffle() -> None:
     with pytest.raises(ValueError, match="n_repeats must be a positive integer, but is 0"):
         permutation_importance(LINEAR, DATA, n_repeats=0)
+
+
+def test_some_features_are_shuffled_as_all_are() -> None:
+    data = rw.data.make_mslr_like(n_queries=30, n_features=6, mean_docs=10)
+    model = rw.LinearRanker("listnet", standardize=True).fit(data.X, data.y, data.qid)
+    all_of_them = rw.evaluation.permutation_importance(model, data, n_repeats=2)
+    some = rw.evaluation.permutation_importance(model, data, n_repeats=2, features=[4, 1])
+    assert some.feature_names == ["feature 5", "feature 2"]
+    np.testing.assert_array_equal(some.drops, all_of_them.drops[[4, 1]])

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from benchmarks import table
+
 from rankwright.experiments.page import BEGIN, END, errata, highlights, in_a_sentence, records
 
 ROOT = Path(__file__).parents[2]

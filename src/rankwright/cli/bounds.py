@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,17 +34,18 @@ def bounds(
 
     Exits with 1 if the loss falls below its bound on a query.
     """
+    from rankwright.estimator import as_model, kind_of
     from rankwright.exceptions import DataError
     from rankwright.linear import generalization_of
     from rankwright.persistence import load
     from rankwright.theory import certificate
 
-    ranker = load(model)
+    ranker: Any = as_model(load(model))
     dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs)
     loss = ranker.loss_for(dataset.y)
     if loss is None or ranker.linear_weights() is None:
         raise DataError(
-            f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
+            f"must be a linear model with a loss, but is a {kind_of(ranker)}.", path=model
         )
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)

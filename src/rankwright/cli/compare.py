@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,10 +33,8 @@ from rankwright.cli.terminal import (
     read_entries,
     with_missing,
 )
-from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
-    from rankwright.comparison import Event
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.result import Comparison
     from rankwright.data.columns import Columns
@@ -126,7 +122,7 @@ def compare(
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)
     with resumable("--overwrite"):
-        with plain_warnings(), _show_models(entries, parts, trials) as callback:
+        with plain_warnings():
             result = run(
                 parts,
                 entries,
@@ -138,7 +134,7 @@ def compare(
                 overwrite=overwrite,
                 allow_overlap=allow_overlap,
                 segments=segment or [],
-                callback=callback,
+                verbose=True,
             )
         for what in noise or []:
             _study_noise(result, entries, what, out, seed, jobs)
@@ -304,40 +300,3 @@ def _read_folds(
         if error.path is not None:
             raise
         raise DataError(error.message, path=data) from None
-
-
-# ---- what the terminal shows ----
-
-
-@contextlib.contextmanager
-def _show_models(
-    entries: list[Entry], folds: list[Fold], trials: int
-) -> Iterator[Callable[[Event], None]]:
-    """Show a bar for each model, and a line for each that is finished on a fold."""
-    steps = {e.name: trials if e.space else 1 for e in entries}  # of one fold
-    with display() as shown:
-        everything = shown.bar("all", len(folds) * sum(steps.values()), quiet=True)
-        bars = {name: shown.bar(name, n * len(folds), quiet=True) for name, n in steps.items()}
-
-        def show(event: Event) -> None:
-            if event.kind == "trial":
-                everything.update(advance=1)
-                bars[event.model].update(f"{event.value:.4f}", advance=1)
-                return
-            if event.kind == "kept":
-                # No time was spent on it: it says nothing about the time that is left.
-                everything.total = (everything.total or 0) - steps[event.model]
-                bars[event.model].update("kept", advance=steps[event.model])
-            shown.line(f"{event.model} {event.fold}: {_outcome(event, everything)}")
-
-        yield show
-
-
-def _outcome(event: Event, everything: Bar) -> str:
-    if event.kind != "done":
-        return {"kept": "was finished before", "failed": "failed"}[event.kind]
-    left = everything.seconds_left
-    return (
-        f"{event.value:.4f} on validation queries in {event.seconds:.1f} s"
-        f"{'' if math.isnan(left) else f'; about {left:.0f} s left'}"
-    )

@@ -222,7 +222,7 @@ def _read_all(
 
     found: dict[str, Any] = {}
     for name, path in paths.items():
-        if _is_model(path):
+        if path.endswith(".rw"):
             with doing(f"Reading {path}"):
                 found[name] = load(path)
     others = {name: path for name, path in paths.items() if name not in found}
@@ -239,10 +239,6 @@ def _read_all(
         with doing(f"Reading {path}"):
             found[name] = read_scores(path, dataset, format=scores_format, unscored=unscored)
     return dataset, {name: found[name] for name in paths}
-
-
-def _is_model(path: str) -> bool:
-    return path.endswith(".rw")
 
 
 def _features_of(models: Mapping[str, Any]) -> Any:
@@ -275,12 +271,10 @@ def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: b
 
 def _fail_if_worse(result: Contest, margin: float | None) -> None:
     """Exit with 1 if a system is worse than the reference by more than the margin, if any."""
-    from rankwright.metrics import parse
-
     if margin is None:
         return
     metric = result.metrics[0]
-    sign = 1 if parse(metric).higher_is_better else -1
+    sign = 1 if result.measure(metric).higher_is_better else -1
     for pair in result.pairs:
         if not sign * pair.difference >= -margin:  # also where it is not defined
             typer.echo(

@@ -117,6 +117,7 @@ def _export(
     **given: Any,
 ) -> None:
     from rankwright.data.writing import check_not_read
+    from rankwright.estimator import as_model
     from rankwright.exports.exporting import Paths
     from rankwright.exports.exporting import export as run
     from rankwright.exports.naming import read_names
@@ -132,7 +133,7 @@ def _export(
     ranker, sample = load(model), None
     if data is not None:
         columns = replace(columns, labelled=False)
-        sample = read_with_features(data, model, ranker, columns=columns, jobs=None)
+        sample = read_with_features(data, model, as_model(ranker), columns=columns, jobs=None)
     with doing(f"Exporting to {to}"):
         certificate = run(ranker, to, out, data=sample, names=called, **given)
     if as_json:

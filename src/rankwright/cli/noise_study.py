@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,10 +22,9 @@ from rankwright.cli.terminal import (
     read_entries,
     with_missing,
 )
-from rankwright.progress import display
 
 if TYPE_CHECKING:
-    from rankwright.comparison import Entry, Fit, NoiseStudy
+    from rankwright.comparison import Entry, NoiseStudy
     from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
@@ -104,10 +101,10 @@ def study_noise(
     from rankwright.data.writing import write_text
 
     kept, table = fits.with_suffix(".jsonl"), fits.with_suffix(".csv")
-    with plain_warnings(), _show_fits() as callback:
+    with plain_warnings():
         if not kept.exists():
             put_aside_if_old(table)
-        study = noise_study(dataset, noise.value, entries, path=kept, callback=callback, **options)
+        study = noise_study(dataset, noise.value, entries, path=kept, verbose=True, **options)
     write_text(table, fits_csv(kept))
     return study
 
@@ -158,18 +155,3 @@ def print_study(study: NoiseStudy) -> None:
 def _difference(d: Any) -> str:
     star = "*" if d.significant else ""
     return f"{d.mean:+.4f} ±{d.high - d.mean:.4f}{star}"
-
-
-@contextlib.contextmanager
-def _show_fits() -> Iterator[Callable[[Fit, int, int], None]]:
-    """Show each fit of a study."""
-    with display() as shown:
-        bar = shown.bar("fits", quiet=True)
-
-        def show(fit: Fit, done: int, total: int) -> None:
-            how = "kept" if fit.kept else f"{fit.seconds:.1f} s"
-            what = f"trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f} ({how})"
-            bar.update(done=done, total=total)
-            shown.line(f"{done}/{total} {what}")
-
-        yield show

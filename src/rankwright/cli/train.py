@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.progress import Interrupt, fit_progress, interruptible
+from rankwright.cli.progress import Interrupt, interruptible
 from rankwright.cli.terminal import (
     AllowOverlap,
     DataFiles,
@@ -25,6 +25,7 @@ from rankwright.cli.terminal import (
     with_missing,
 )
 from rankwright.models import NAMES, make_model, model_class, paper_params
+from rankwright.progress import show_fit
 
 if TYPE_CHECKING:
     from rankwright.data import Dataset
@@ -208,10 +209,10 @@ def _fit_with_progress(ranker: Any, dataset: Any, others: dict[str, Any]) -> Int
         ranker.fit_dataset(dataset)
         return Interrupt()
     if not ranker.stops_on_request:
-        with fit_progress() as show:
+        with show_fit() as show:
             ranker.fit_dataset(dataset, show)
         return Interrupt()
-    with interruptible() as interrupt, fit_progress() as show:
+    with interruptible() as interrupt, show_fit() as show:
 
         def callback(progress: Any) -> bool:
             interrupt.may_wait = True

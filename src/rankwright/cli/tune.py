@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,11 +25,10 @@ from rankwright.cli.terminal import (
 )
 from rankwright.cli.train import parse_params
 from rankwright.models import NAMES
-from rankwright.progress import display
 
 if TYPE_CHECKING:
     from rankwright.comparison.space import Space
-    from rankwright.comparison.tune import Study, Trial
+    from rankwright.comparison.tune import Study
     from rankwright.data.columns import Columns
 
 
@@ -91,7 +89,7 @@ def tune(
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
     kept = contextlib.nullcontext() if study is None else resumable()
-    with kept, plain_warnings(), _show_trials(trials, metric, list(space)) as show:
+    with kept, plain_warnings():
         result = run(
             entry.estimator,
             dataset,
@@ -103,7 +101,7 @@ def tune(
             random_state=seed,
             n_jobs=jobs,
             path=study,
-            callback=show,
+            verbose=True,
         )
     if out is not None:
         fitted = result.fit_best(dataset)
@@ -128,17 +126,17 @@ def _check_outputs(study: str | None, out: str | None, data: str) -> None:
 
 def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
-    from rankwright.metrics import parse
+    from rankwright.comparison.views import parameter_text
 
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "command": command}, indent=2), err=err)
         return
     shown = sorted(
         (t for t in result.trials if not t.error),
-        key=lambda t: -t.value if parse(result.metric).higher_is_better else t.value,
+        key=lambda t: -t.value if result.higher_is_better else t.value,
     )
     rows = [
-        [str(t.number), f"{t.value:.4f}", *map(_parameter_text, t.params.values())]
+        [str(t.number), f"{t.value:.4f}", *map(parameter_text, t.params.values())]
         for t in shown[:10]
     ]
     best = result.best.params
@@ -147,29 +145,12 @@ def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) 
 
 
 def _best_text(params: dict[str, Any]) -> str:
-    return " ".join(f"-p {name}={_parameter_text(value)}" for name, value in params.items())
+    from rankwright.comparison.views import parameter_text
+
+    return " ".join(f"-p {name}={parameter_text(value)}" for name, value in params.items())
 
 
 def _sampler(name: str) -> Any:
     if name not in ("random", "optuna"):
         raise ValueError(f"--sampler must be random or optuna, but is {name!r}.")
     return name
-
-
-def _parameter_text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-@contextlib.contextmanager
-def _show_trials(n_trials: int, metric: str, names: list[str]) -> Iterator[Callable[[Trial], None]]:
-    """Show a bar of the trials, and a line for each."""
-    with display() as shown:
-        bar = shown.bar("trials", n_trials, quiet=True)
-
-        def show(trial: Trial) -> None:
-            params = ", ".join(f"{name}={_parameter_text(trial.params[name])}" for name in names)
-            what = trial.error or f"{metric} {trial.value:.4f}"
-            bar.update(done=trial.number + 1)
-            shown.line(f"trial {trial.number}: {params}: {what} in {trial.seconds:.1f} s")
-
-        yield show

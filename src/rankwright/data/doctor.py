@@ -15,6 +15,7 @@ from rankwright.data.hashing import mix, row_keys
 from rankwright.data.kinds import feature_kinds
 from rankwright.data.missing import count_missing
 from rankwright.data.validation import Matrix
+from rankwright.data.views import description_html
 
 if TYPE_CHECKING:
     from rankwright.data.dataset import Dataset
@@ -73,7 +74,7 @@ class Description:
         """Return plain Python values, ready for JSON."""
         return asdict(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lengths = ", ".join(f"{q:.0%} {n:g}" for q, n in self.list_lengths.items())
         total = max(1, self.n_docs)
         labels = ", ".join(f"{y:g}: {n} ({n / total:.1%})" for y, n in self.labels.items())
@@ -90,6 +91,9 @@ class Description:
         if not self.findings:
             lines.append("warnings      none")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return description_html(self)
 
     def _missing_values(self) -> list[str]:
         if not self.missing:

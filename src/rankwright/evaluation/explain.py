@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from rankwright.data.alignment import Features, columns_for, take_columns
 from rankwright.data.dataset import Dataset
+from rankwright.data.framing import Backend, frame_of
 from rankwright.data.validation import Floats, check_names, check_X
+from rankwright.evaluation.views import explanation_html
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Reason:
     value: float
     other_value: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         values = f"{self.value:g} against {self.other_value:g}"
         return f"{self.difference:+.4f}  {self.feature} ({values})"
 
@@ -115,6 +117,25 @@ class Explanation:
             return f"Explanation({len(self.scores)} document)"
         first, second = self.order[:2].tolist()
         return self.text(first, second)
+
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return a data frame with a row for each document and feature, the best document first.
+
+        ``backend`` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        """
+        order, (n_docs, n_features) = self.order, self.contributions.shape
+        columns = {
+            "rank": np.repeat(np.arange(1, n_docs + 1), n_features),
+            "row": np.repeat(order, n_features),
+            "score": np.repeat(self.scores[order], n_features),
+            "feature": self.feature_names * n_docs,
+            "value": self.features[order].ravel(),
+            "contribution": self.contributions[order].ravel(),
+        }
+        return frame_of(columns, backend)
 
 
 def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> Explanation:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
 from rankwright.evaluation.randomization import SignTest, sign_tests
+from rankwright.evaluation.views import pairs_html
 
 _TIE = 1e-12  # differences below it are rounding
 _LEVEL = 0.05
@@ -59,6 +60,8 @@ class PairedComparison:
         Queries on which a is better, equal, worse.
     detectable : float
         Smallest mean difference that this many queries would show with probability 0.8.
+    higher_is_better : bool
+        Whether larger values of the metric are better.
     """
 
     a: str
@@ -75,6 +78,12 @@ class PairedComparison:
     ties: int
     losses: int
     detectable: float
+    higher_is_better: bool = field(default=True, repr=False)
+
+    @property
+    def better(self) -> bool:
+        """Whether a is better than b, on average."""
+        return self.difference > 0 if self.higher_is_better else self.difference < 0
 
     @property
     def significant(self) -> bool:
@@ -84,18 +93,29 @@ class PairedComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; NaN and infinities become None."""
         values = {**asdict(self), "significant": self.significant}
+        del values["higher_is_better"]  # the metric says so
         return {
             k: None if isinstance(v, float) and not math.isfinite(v) else v
             for k, v in values.items()
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         verdict = "significant" if self.significant else "not significant"
         return (
             f"{self.a} - {self.b}: {self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
             f"p = {self.p_holm:.4f} (Holm), {verdict}; {self.wins} won, {self.ties} tied, "
             f"{self.losses} lost"
         )
+
+
+class Pairs(list[PairedComparison]):
+    """A list of :class:`PairedComparison` that reads as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no pairs"
+
+    def _repr_html_(self) -> str:
+        return pairs_html(self)
 
 
 def compare_pairs(
@@ -105,7 +125,7 @@ def compare_pairs(
     n_resamples: int = 10_000,
     random_state: int = 0,
     higher_is_better: bool = True,
-) -> list[PairedComparison]:
+) -> Pairs:
     """Compare rankers two by two, by their values on the same queries.
 
     Parameters
@@ -124,8 +144,9 @@ def compare_pairs(
 
     Returns
     -------
-    list of PairedComparison
-        All pairs, in the order of the names, or in that of the families.
+    Pairs
+        A list of :class:`PairedComparison`: all pairs, in the order of the names, or in that of the
+        families.
 
     Examples
     --------
@@ -150,7 +171,7 @@ def compare_pairs(
             random_state=random_state,
         )
     )
-    found = []
+    found = Pairs()
     for pairs, family in zip(families, differences, strict=True):
         own = [next(tests) for _ in pairs]
         p = [test.p_value for test in own]
@@ -192,6 +213,7 @@ def _paired(
         ties=n - above - below,
         losses=below if higher else above,
         detectable=detectable_difference(spread, n, level=level),
+        higher_is_better=higher,
     )
 
 

@@ -16,14 +16,14 @@ from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import Contest, Segment, Standing, segmented
+from rankwright.evaluation.contest import Contest, Standing
+from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import LIST_LENGTH, Part, parts_of_queries
 from rankwright.evaluation.significance import PairedComparison
-from rankwright.metrics.parsing import parse
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class Examined:
     """Test queries, and the training queries of the models that rank them, if they are known."""
 
     name: str
@@ -97,7 +97,7 @@ class Content:
         are what the others are ahead of it.
     tests : dict of str to PairedComparison
         By the other system, in the order of the leaderboard, by the first metric.
-    parts : list of Tested
+    parts : list of Examined
         The data.
     card : dict
         What it takes to do it again.
@@ -121,7 +121,7 @@ class Content:
     held: str
     led: bool
     tests: dict[str, PairedComparison]
-    parts: list[Tested]
+    parts: list[Examined]
     card: dict[str, Any]
     latex: str
     segments: list[Segment] = field(default_factory=list)
@@ -161,12 +161,12 @@ def content_of(contest: Contest, title: str = "") -> Content:
         title=title or contest.card.get("title") or _heading(contest),
         verdict=contest.verdict,
         advice=contest.advice,
-        higher_is_better={m: parse(m).higher_is_better for m in metrics},
+        higher_is_better={m: contest.measure(m).higher_is_better for m in metrics},
         systems=[_system(contest, standing) for standing in standings],
         held=held,
         led=reference is None,
         tests={s.name: pair for s in standings if (pair := contest.pair(s.name)) is not None},
-        parts=[Tested(name, test, trains.get(name)) for name, test in contest.tests.items()],
+        parts=[Examined(name, test, trains.get(name)) for name, test in contest.tests.items()],
         card=_card(contest),
         latex=contest.to_latex(),
         segments=segments,
@@ -184,7 +184,8 @@ def _card(contest: Contest) -> dict[str, Any]:
     """Return the run card with all that the page asks for, also of scores from elsewhere."""
     if isinstance(contest, Comparison):
         return contest.card
-    files = [contest.card["data"], *contest.card["systems"].values()] if contest.card else []
+    systems = contest.card.get("systems", {})  # what was read, if files were
+    files = [contest.card["data"], *systems.values()] if systems else []
     return run_card([], contest.metrics, {}, None) | {"files": files}
 
 

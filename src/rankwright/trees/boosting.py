@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
-from rankwright.metrics.metric import Metric
+from rankwright.metrics.metric import Columns, Metric
+from rankwright.showing import Brief
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
 
-@dataclass(frozen=True)
-class BoostingProgress:
+@dataclass(frozen=True, repr=False)
+class BoostingProgress(Brief):
     """How far a fit has come.
 
     Attributes
@@ -50,6 +51,23 @@ class BoostingProgress:
         """Time that the other trees would take."""
         return self.seconds / self.iteration * (self.n_estimators - self.iteration)
 
+    @property
+    def total(self) -> int:
+        """Trees to grow at most, for progress bars."""
+        return self.n_estimators
+
+    def __str__(self) -> str:
+        parts = [f"tree {self.iteration} of {self.n_estimators}"]
+        values = (("train", self.train), ("valid", self.valid))
+        seen = [f"{value:.4f} ({name})" for name, value in values if not math.isnan(value)]
+        if seen:
+            parts.append(f"{self.metric} {', '.join(seen)}")
+        if not math.isnan(self.best):
+            parts.append(f"best {self.best:.4f} at {self.best_iteration}")
+        minutes, seconds = divmod(round(self.seconds_left), 60)
+        parts.append(f"{minutes}:{seconds:02} left")
+        return ", ".join(parts)
+
 
 Callback: TypeAlias = Callable[[BoostingProgress], object]  # a true answer stops
 
@@ -61,6 +79,7 @@ class Watched:
     name: str
     y: Floats
     groups: Groups
+    columns: Columns
 
 
 @dataclass
@@ -123,7 +142,9 @@ class Boosting:
             return math.nan
 
         def measure(scores: Floats, _: Any) -> tuple[str, float, bool]:
-            value = self.metric.mean(watched.y, scores, watched.groups, n_jobs=self.n_jobs)
+            value = self.metric.mean(
+                watched.y, scores, watched.groups, columns=watched.columns, n_jobs=self.n_jobs
+            )
             return "metric", value, self.metric.higher_is_better
 
         value = float(evaluate(feval=measure)[0][2])
