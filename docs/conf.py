@@ -46,7 +46,9 @@ html_title = "rankwright"
 html_static_path = ["_static"]
 html_css_files = ["rankwright.css"]
 html_copy_source = False
-html_sidebars = {name: [] for name in ("index", "start", "design", "glossary")}  # they have no subpages
+html_sidebars = {
+    name: [] for name in ("index", "start", "design", "glossary")
+}  # they have no subpages
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "rankwright"},

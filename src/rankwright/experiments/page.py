@@ -11,9 +11,9 @@ from typing import Any
 
 from rankwright.data.writing import write_text
 
-# Claims of each paper, those that matter most first: what is claimed, what the paper says of it if it
-# prints no number, and the rows that answer: what stands before our number, and part of what the row
-# says. The README shows the first that was decided.
+# Claims of each paper, those that matter most first: what is claimed, what the paper says of it if
+# it prints no number, and the rows that answer: what stands before our number, and part of what the
+# row says. The README shows the first that was decided.
 CLAIMS: dict[str, tuple[tuple[str, str, dict[str, str]], ...]] = {
     "slam": (
         (
@@ -166,9 +166,7 @@ def highlights(found: list[dict[str, Any]], folder: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _answer(
-    claim: tuple[str, str, dict[str, str]], rows: list[dict[str, Any]]
-) -> list[str] | None:
+def _answer(claim: tuple[str, str, dict[str, str]], rows: list[dict[str, Any]]) -> list[str] | None:
     """Return the claim, their value, ours and the verdict; None if it was not run or decided."""
     what, said, wanted = claim
     answers = {
