@@ -48,7 +48,7 @@ TASKS = (
 )
 
 
-# Kinds of tasks by how their names begin, for the README; the first six with a row to show are shown.
+# Kinds of tasks by how their names begin, for the README: the first six with a row to show.
 KINDS = ("loading", "metrics", "dense", "trees", "scoring", "contributions", "online")
 SHOWN = 6
 HEADING = [

@@ -38,7 +38,6 @@ add_module_names = False
 copybutton_prompt_text = r">>> |\.\.\. ?|\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
-copybutton_exclude = ".linenos, .gp, .go"
 
 # Formulas become MathML when the pages are built, so that they need no script and no network.
 html_math_renderer = "mathml"

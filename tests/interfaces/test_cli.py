@@ -277,7 +277,7 @@ def test_strict_info_fails_on_a_warning_only(run: Cli, files: Path) -> None:
     code, out, err = run("info", "odd.txt", "--strict")
     assert (code, err) == (1, "")
     assert "warning       1 label is unusual" in out
-    assert "warning       1 query is split over the file" in out
+    assert "warning       1 query has rows that are not adjacent" in out
     assert run("info", "odd.txt")[0] == 0
     assert run("info", "odd.txt", "--strict", "--json")[0] == 1
 

@@ -45,26 +45,30 @@ _REPORT = "report.html"
 
 
 DataOrFolds = Annotated[
-    str, typer.Argument(help="A file as for info, or a folder with Fold1 ... FoldK (LETOR).")
+    str, typer.Argument(help="A data file, or a folder with Fold1 ... FoldK (LETOR).")
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
+    typer.Option(help="Models, separated by commas, or a TOML file; all by default."),
 ]
-Test = Annotated[str | None, typer.Option(help="Test queries; cut from DATA by default.")]
-Valid = Annotated[str | None, typer.Option(help="Validation queries; cut from DATA by default.")]
+Test = Annotated[str | None, typer.Option(help="File of test queries; by default 20 % of DATA.")]
+Valid = Annotated[
+    str | None, typer.Option(help="File of validation queries; by default 20 % of DATA.")
+]
 Folds = Annotated[
-    int | None, typer.Option(min=3, help="Cut DATA into this many folds; each is tested on once.")
+    int | None, typer.Option(min=3, help="Split DATA into this many folds; each is tested on once.")
 ]
 Noises = Annotated[
     list[Noise] | None,
-    typer.Option(help="Also study how the models behave with this noise; may be repeated."),
+    typer.Option(help="Also study how the models cope with this noise; repeatable."),
 ]
 Refit = Annotated[
     str | None,
-    typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
+    typer.Option(help="Fit the best model to all queries and write it to this file (*.rw)."),
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Parameters to try for each model and fold.")]
+Trials = Annotated[
+    int, typer.Option(min=1, help="Parameter settings to try for each model and fold.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")]
 RunFolder = Annotated[
@@ -108,9 +112,9 @@ def compare(
     spreadsheet_safe: SpreadsheetSafe = False,
     jobs: Processes = None,
 ) -> None:
-    """Fit rankers side by side, and say which is best and whether that is certain.
+    """Compare rankers on your data: say which is best, and whether that is certain.
 
-    Run again with the same --out, it does only what is missing. Exits with 1 if a model failed, or
+    With the same --out again, it does only what is missing. Exits with 1 if a model failed, or
     the best one cannot be exported.
     """
     from rankwright.comparison.compare import compare as run

@@ -64,7 +64,7 @@ def read_metrics(
     for role, column in (roles or {}).items():
         if column is None:
             continue
-        known = [text for text in found if role in fields_of(_parsed(text))]
+        known = [text for text in found if role in fields_of(_checked_metric(text))]
         found += () if known else _BY_ROLE[role]
         found = [_looking_at(text, role, column) for text in found]
     return found
@@ -74,7 +74,7 @@ def read_metric(text: str) -> MetricLike:
     """Return a metric by its text, or the function or metric that a file defines."""
     match = _OWN.fullmatch(text)
     metric: MetricLike = text if match is None else _from_file(match["path"], match["name"])
-    _parsed(metric)
+    _checked_metric(metric)
     return metric
 
 
@@ -101,7 +101,7 @@ def _from_file(path: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def _parsed(metric: MetricLike) -> Metric:
+def _checked_metric(metric: MetricLike) -> Metric:
     from rankwright.metrics import parse
 
     return parse(metric)
@@ -110,7 +110,7 @@ def _parsed(metric: MetricLike) -> Metric:
 def _looking_at(metric: MetricLike, role: str, column: str) -> MetricLike:
     from rankwright.metrics.metric import fields_of
 
-    known: Any = _parsed(metric)
+    known: Any = _checked_metric(metric)
     told = isinstance(metric, str) and f"{role}=" in metric
     return metric if told or role not in fields_of(known) else replace(known, **{role: column})
 
@@ -127,7 +127,7 @@ def kept_for(
     from rankwright.evaluation.segments import column_of_segment
     from rankwright.metrics.metric import fields_of
 
-    parsed = [_parsed(metric) for metric in metrics]
+    parsed = [_checked_metric(metric) for metric in metrics]
     needed = {column: f"--segment {by}" for by in segments if (column := column_of_segment(by))}
     needed |= {column: str(metric) for metric in parsed for column in metric.needs}
     needed.pop(DOC_ID, None)  # which is known without being kept
@@ -146,7 +146,11 @@ def exposure_by_group(
     from rankwright.estimator import as_model
     from rankwright.metrics import ExposureDisparity
 
-    kinds = [known for metric in metrics if isinstance(known := _parsed(metric), ExposureDisparity)]
+    kinds = [
+        known
+        for metric in metrics
+        if isinstance(known := _checked_metric(metric), ExposureDisparity)
+    ]
     lines = []
     for name, system in systems.items() if kinds else ():
         scores = system

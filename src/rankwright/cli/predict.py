@@ -30,12 +30,12 @@ def predict(
         typer.Option(
             "--out",
             "-o",
-            help="Where to write: .txt, .csv, .tsv, .jsonl, .parquet, .run; - is standard output.",
+            help="File to write: .txt, .csv, .tsv, .jsonl, .parquet, .run; - is standard output.",
         ),
     ] = "-",
     out_format: OutFormat = None,
     top: Annotated[
-        int | None, typer.Option(help="Only the first documents of each query, best first.")
+        int | None, typer.Option(help="Write only this many documents of each query, best first.")
     ] = None,
     columns: Columns = TABLE,
     jobs: Jobs = None,

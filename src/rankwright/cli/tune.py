@@ -50,7 +50,7 @@ StudyFile = Annotated[
 Out = Annotated[
     str | None,
     typer.Option(
-        "--out", "-o", help="Fit the best parameters to all of DATA, and write the model (*.rw)."
+        "--out", "-o", help="Fit the best parameters to all of DATA and write the model (*.rw)."
     ),
 ]
 
@@ -61,7 +61,7 @@ def tune(
     search: Search = None,
     param: Params = None,
     trials: Annotated[int, typer.Option(min=1, help="Total number of trials.")] = 20,
-    folds: Annotated[int, typer.Option(min=2, help="Folds, by query.")] = 3,
+    folds: Annotated[int, typer.Option(min=2, help="Folds; queries are never split.")] = 3,
     metric: Annotated[
         str,
         typer.Option("--metric", "-m", help="What to optimise, or FILE.py:FUNCTION, which is run."),
@@ -74,7 +74,7 @@ def tune(
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
-    """Search the parameters of a model by query folds."""
+    """Search for the best parameters of a model, by cross-validation over queries."""
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
