@@ -7,6 +7,7 @@ the columns, and warn of every array that comes to a model fitted to a frame.
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_qid, check_weights
+from rankwright.exceptions import DataWarning
 from rankwright.scoring.frames import align_frame, as_rows, column_names, refuse_texts
 from rankwright.scoring.given import Intake, check_width, refuse_values
 from rankwright.scoring.sums import one_each, sums_of
@@ -30,6 +32,9 @@ from rankwright.scoring.sums import one_each, sums_of
 # Far above any data; kernels of such numbers, added up over any stream, are numbers still.
 _LARGEST = 1e30
 _FINITE = sys.float_info.max
+# Documents of a query, above which a forgotten qid is likelier than a list so long: runs of TREC
+# have 1,000, the longest list of MSLR-WEB30K 1,251.
+_LONGEST_LIST = 2000
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,13 @@ def check_ranking_data(
         estimator, X, y, reset=reset, y_numeric=True, ensure_all_finite=finite
     )
     labels = np.asarray(labels, dtype=np.float64)
+    if qid is None and len(labels) > _LONGEST_LIST:
+        warnings.warn(
+            f"all {len(labels)} rows are taken as one query, since there is no qid. Pass the query "
+            "of each row as qid; if it is one indeed, qid=numpy.zeros(len(y), int) says so.",
+            DataWarning,
+            stacklevel=_levels_up(),
+        )
     order, groups = gather(check_qid(qid, len(labels)))
     if order is not None:
         matrix, labels = matrix[order], labels[order]
@@ -99,6 +111,14 @@ def check_ranking_data(
     if queries is not None:
         _check_same_in_query(queries, groups, order)
     return RankingData(matrix, labels, groups, order, documents, queries)
+
+
+def _levels_up() -> int:
+    """Return the level, for a warning of the caller, of the line that called into the library."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(__package__):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def gathered_weights(

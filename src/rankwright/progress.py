@@ -101,6 +101,43 @@ def display(unit: Unit = "steps") -> Iterator[Display]:
         yield _Lines()
 
 
+@contextlib.contextmanager
+def show_fit() -> Iterator[Callable[[Any], None]]:
+    """Show what a solver or a booster tells of itself: an ``iteration`` of ``total``, as text."""
+    with display() as shown:
+        bar = shown.bar()
+        yield lambda told: bar.update(str(told), done=told.iteration, total=told.total)
+
+
+@contextlib.contextmanager
+def heard(
+    verbose: bool,
+    show: contextlib.AbstractContextManager[Callable[..., Any]],
+    callback: Callable[..., Any] | None,
+) -> Iterator[Callable[..., Any] | None]:
+    """Yield what long work tells its progress to: the callback, and if ``verbose`` what shows it.
+
+    Parameters
+    ----------
+    verbose : bool
+        Whether to show it.
+    show : context manager
+        Yields what shows it.
+    callback : callable, optional
+        Whoever else wants to know; its answer is the answer.
+    """
+    if not verbose:
+        yield callback
+        return
+    with show as shown:
+
+        def tell_both(*told: Any) -> Any:
+            shown(*told)
+            return None if callback is None else callback(*told)
+
+        yield tell_both
+
+
 class _Lines:
     """Plain lines on standard error."""
 

@@ -33,6 +33,7 @@ from rankwright.inputs import set_names
 from rankwright.online.base import LearnerOfClasses, OnlineLearner
 from rankwright.persistence import load, save
 from rankwright.scaling import Moments
+from rankwright.showing import Brief
 
 Learner = TypeVar("Learner", bound=OnlineLearner)
 
@@ -44,8 +45,8 @@ _PLACE = {"pass": int, "pieces": int, "data": str}  # in a checkpoint; data is t
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class StreamProgress:
+@dataclass(frozen=True, repr=False)
+class StreamProgress(Brief):
     """Where a run over a stream is.
 
     Attributes

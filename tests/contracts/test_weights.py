@@ -281,7 +281,7 @@ def test_a_sampled_hessian_has_the_weights_of_its_queries() -> None:
     rng = np.random.default_rng(0)
     qid, X = np.repeat(np.arange(150), 10), rng.normal(size=(1500, 3))
     y = np.digitize(X @ [1.0, -1.0, 0.5] + rng.normal(size=1500), [0.0, 1.0])
-    weights = {
+    weights: dict[str, Any] = {
         "sample_weight": rng.uniform(0, 3, 1500),
         "query_weight": rng.uniform(0, 3, 150)[qid],
     }

@@ -194,5 +194,5 @@ def test_a_live_bar_on_a_terminal(files: Path, tmp_path: Path) -> None:
 
 def test_lines_without_a_metric() -> None:
     nan = float("nan")
-    line = progress._trees(BoostingProgress(10, 40, "ndcg@10", nan, nan, nan, 10, 25.0))
+    line = str(BoostingProgress(10, 40, "ndcg@10", nan, nan, nan, 10, 25.0))
     assert line == "tree 10 of 40, 1:15 left"

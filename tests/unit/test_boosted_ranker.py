@@ -62,9 +62,10 @@ def test_one_leaf_is_a_newton_step() -> None:
 def test_lightgbm_refuses_what_ours_takes() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10_001, 2)), rng.integers(0, 3, 10_001)
+    one = np.zeros(len(y), int)
     with pytest.raises(ValueError, match=r"^LightGBM: .*10000"):
-        BoostedRanker("lightgbm:lambdarank", n_estimators=1).fit(X, y)
-    assert BoostedRanker("lambdarank", n_estimators=1).fit(X, y + 40.5).n_iter_ == 1
+        BoostedRanker("lightgbm:lambdarank", n_estimators=1).fit(X, y, one)
+    assert BoostedRanker("lambdarank", n_estimators=1).fit(X, y + 40.5, one).n_iter_ == 1
     with pytest.raises(ValueError, match=r"^LightGBM: "):
         BoostedRanker("lightgbm:lambdarank", n_estimators=1).fit(X[:100], y[:100] + 40)
 

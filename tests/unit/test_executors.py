@@ -117,7 +117,7 @@ def test_what_cannot_be_sent_is_said(tmp_path: Path) -> None:
     with Workers(1, tmp_path) as executor:
         wrong = executor.submit(unsendable).exception()
         assert "pickle" in str(wrong)
-        wrong = executor.submit(where, number=lambda: 0).exception()
+        wrong = executor.submit(where, number=threading.Lock()).exception()
         assert "pickle" in str(wrong)
         assert executor.submit(where, number=2).result()[1] == 2
 

@@ -200,7 +200,8 @@ def test_scalers_and_imputers_fold_into_weights(name: str, first: bool) -> None:
     steps = [imputer, scaler] if first else [scaler, imputer]
     for last in (rw.LinearRanker("listnet"), rw.PRank(), rw.WidrowHoff()):
         seen = steps[1].fit_transform(steps[0].fit_transform(X))
-        last.fit(seen, LABELS, **({"qid": QID} if isinstance(last, rw.LinearRanker) else {}))
+        more: dict[str, Any] = {"qid": QID} if isinstance(last, rw.LinearRanker) else {}
+        last.fit(seen, LABELS, **more)
         pipeline = make_pipeline(*steps, last)
         alone = folded(pipeline, "float64")
         ours, theirs = alone.predict(X), pipeline.predict(X)

@@ -91,7 +91,7 @@ def test_threads_do_not_count_and_the_order_of_a_space_does() -> None:
 
 
 def test_what_cannot_be_described_is_never_kept() -> None:
-    estimator = Mine(f=lambda x: x)
+    estimator = Mine(f=object())
     assert described(estimator) != described(estimator)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,10 +34,8 @@ from rankwright.cli.terminal import (
     read_entries,
     with_missing,
 )
-from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
-    from rankwright.comparison import Event
     from rankwright.comparison.entries import Entry
     from rankwright.comparison.result import Comparison
     from rankwright.data.columns import Columns
@@ -49,26 +45,30 @@ _REPORT = "report.html"
 
 
 DataOrFolds = Annotated[
-    str, typer.Argument(help="A file as for info, or a folder with Fold1 ... FoldK (LETOR).")
+    str, typer.Argument(help="A data file, or a folder with Fold1 ... FoldK (LETOR).")
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
+    typer.Option(help="Models, separated by commas, or a TOML file; all by default."),
 ]
-Test = Annotated[str | None, typer.Option(help="Test queries; cut from DATA by default.")]
-Valid = Annotated[str | None, typer.Option(help="Validation queries; cut from DATA by default.")]
+Test = Annotated[str | None, typer.Option(help="File of test queries; by default 20 % of DATA.")]
+Valid = Annotated[
+    str | None, typer.Option(help="File of validation queries; by default 20 % of DATA.")
+]
 Folds = Annotated[
-    int | None, typer.Option(min=3, help="Cut DATA into this many folds; each is tested on once.")
+    int | None, typer.Option(min=3, help="Split DATA into this many folds; each is tested on once.")
 ]
 Noises = Annotated[
     list[Noise] | None,
-    typer.Option(help="Also study how the models behave with this noise; may be repeated."),
+    typer.Option(help="Also study how the models cope with this noise; repeatable."),
 ]
 Refit = Annotated[
     str | None,
-    typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
+    typer.Option(help="Fit the best model to all queries and write it to this file (*.rw)."),
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Parameters to try for each model and fold.")]
+Trials = Annotated[
+    int, typer.Option(min=1, help="Parameter settings to try for each model and fold.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")]
 RunFolder = Annotated[
@@ -112,9 +112,9 @@ def compare(
     spreadsheet_safe: SpreadsheetSafe = False,
     jobs: Processes = None,
 ) -> None:
-    """Fit rankers side by side, and say which is best and whether that is certain.
+    """Compare rankers on your data: say which is best, and whether that is certain.
 
-    Run again with the same --out, it does only what is missing. Exits with 1 if a model failed, or
+    With the same --out again, it does only what is missing. Exits with 1 if a model failed, or
     the best one cannot be exported.
     """
     from rankwright.comparison.compare import compare as run
@@ -130,7 +130,7 @@ def compare(
     parts = _with_missing(parts, data, columns, entries)
     place: Any = {"folder": out, "overwrite": overwrite, "allow_overlap": allow_overlap}
     with resumable("--overwrite"):
-        with plain_warnings(), _show_models(entries, parts, trials) as callback:
+        with plain_warnings():
             result = run(
                 parts,
                 entries,
@@ -140,7 +140,7 @@ def compare(
                 n_jobs=jobs,
                 **place,
                 segments=segment or [],
-                callback=callback,
+                verbose=True,
             )
         _study_noise(result, entries, noise or [], out, seed, jobs)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
@@ -307,40 +307,3 @@ def _read_folds(
         if error.path is not None:
             raise
         raise DataError(error.message, path=data) from None
-
-
-# ---- what the terminal shows ----
-
-
-@contextlib.contextmanager
-def _show_models(
-    entries: list[Entry], folds: list[Fold], trials: int
-) -> Iterator[Callable[[Event], None]]:
-    """Show a bar for each model, and a line for each that is finished on a fold."""
-    steps = {e.name: trials if e.space else 1 for e in entries}  # of one fold
-    with display() as shown:
-        everything = shown.bar("all", len(folds) * sum(steps.values()), quiet=True)
-        bars = {name: shown.bar(name, n * len(folds), quiet=True) for name, n in steps.items()}
-
-        def show(event: Event) -> None:
-            if event.kind == "trial":
-                everything.update(advance=1)
-                bars[event.model].update(f"{event.value:.4f}", advance=1)
-                return
-            if event.kind == "kept":
-                # No time was spent on it: it says nothing about the time that is left.
-                everything.total = (everything.total or 0) - steps[event.model]
-                bars[event.model].update("kept", advance=steps[event.model])
-            shown.line(f"{event.model} {event.fold}: {_outcome(event, everything)}")
-
-        yield show
-
-
-def _outcome(event: Event, everything: Bar) -> str:
-    if event.kind != "done":
-        return {"kept": "was finished before", "failed": "failed"}[event.kind]
-    left = everything.seconds_left
-    return (
-        f"{event.value:.4f} on validation queries in {event.seconds:.1f} s"
-        f"{'' if math.isnan(left) else f'; about {left:.0f} s left'}"
-    )

@@ -34,8 +34,8 @@ Segments = Annotated[
     list[str] | None,
     typer.Option(
         "--segment",
-        help="Measure kinds of queries apart: a COLUMN of the table, list-length, or head:COLUMN "
-        "with the traffic of each query; repeatable.",
+        help="Also measure groups of queries: by a COLUMN of the table, by list-length, or by "
+        "head:COLUMN, where the column has the traffic of each query; repeatable.",
     ),
 ]
 Title = Annotated[str, typer.Option(help="Heading of the report.")]
@@ -50,29 +50,31 @@ Systems = Annotated[
     ),
 ]
 Reference = Annotated[
-    str | None, typer.Option(help="Compare the others with this one, not with the first.")
+    str | None, typer.Option(help="Compare the others with this system instead of the first.")
 ]
 FailIfWorse = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Exit with 1 if the first metric of another is worse than that of the first by more "
-        "than this.",
+        help="Exit with 1 if another system is worse than the first by more than this, by the "
+        "first metric.",
     ),
 ]
 Unscored = Annotated[
     str,
-    typer.Option(help="Documents without a score in a table or run: error, or last in rank."),
+    typer.Option(help="Documents without a score in a table or run: error, or last (ranked last)."),
 ]
 UnjudgedWord = Annotated[
     str, typer.Option("--unjudged", help="Documents of a run without a label: irrelevant, remove.")
 ]
 Report = Annotated[
-    str | None, typer.Option(help="Write the comparison of several as a page (.html).")
+    str | None, typer.Option(help="Write the comparison of several systems as a page (.html).")
 ]
-PerQuery = Annotated[str | None, typer.Option(help="Write values by query (.tsv or .json).")]
+PerQuery = Annotated[
+    str | None, typer.Option(help="Write the value of each query (.tsv or .json).")
+]
 ScoresFormat = Annotated[
-    str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
+    str | None, typer.Option(help="Format of SCORES, if the name does not say: run, csv, ...")
 ]
 
 
@@ -217,7 +219,7 @@ def _read_all(
 
     found: dict[str, Any] = {}
     for name, path in paths.items():
-        if _is_model(path):
+        if path.endswith(".rw"):
             with doing(f"Reading {path}"):
                 found[name] = load(path)
     others = {name: path for name, path in paths.items() if name not in found}
@@ -236,15 +238,12 @@ def _read_all(
     return dataset, {name: found[name] for name in paths}
 
 
-def _is_model(path: str) -> bool:
-    return path.endswith(".rw")
-
-
 def _features_of(models: Mapping[str, Any]) -> Any:
     """Return the features of all models together, by which columns of categories are known."""
     from rankwright.data.alignment import Features
+    from rankwright.estimator import as_model
 
-    known = [model.features() for model in models.values()]
+    known = [as_model(model).features() for model in models.values()]
     names = list(dict.fromkeys(name for one in known for name in one.names or ()))
     categories = {name: levels for one in known for name, levels in one.categories.items()}
     return Features(len(names), names, categories=categories) if names else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,10 +22,9 @@ from rankwright.cli.terminal import (
     read_entries,
     with_missing,
 )
-from rankwright.progress import display
 
 if TYPE_CHECKING:
-    from rankwright.comparison import Entry, Fit, NoiseStudy
+    from rankwright.comparison import Entry, NoiseStudy
     from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
@@ -40,13 +37,16 @@ def noise_study(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            help="Names of models, with commas, or a TOML file; the first is the reference."
+            help="Models, separated by commas, or a TOML file; the first is the reference."
         ),
     ] = None,
     levels: Annotated[
-        str | None, typer.Option(help="Levels with commas; by default those of the noise.")
+        str | None,
+        typer.Option(help="Levels, separated by commas; the default depends on the noise."),
     ] = None,
-    trials: Annotated[int, typer.Option(min=2, help="Splits and corruptions.")] = 5,
+    trials: Annotated[
+        int, typer.Option(min=2, help="Number of random splits and corruptions.")
+    ] = 5,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to measure.")] = "ndcg@5",
     seed: Annotated[int, typer.Option(min=0, help="Seed of splits and corruptions.")] = 0,
     out: Annotated[
@@ -58,7 +58,7 @@ def noise_study(
 ) -> None:
     """Measure how rankers behave as their training data gets worse.
 
-    Run again with the same --out, it does only what is missing.
+    With the same --out again, it does only what is missing.
     """
     from rankwright.comparison.noise_study import DEFAULT_MODELS
     from rankwright.data.writing import check_writable_folder, make_folder, write_text
@@ -104,10 +104,10 @@ def study_noise(
     from rankwright.data.writing import write_text
 
     kept, table = fits.with_suffix(".jsonl"), fits.with_suffix(".csv")
-    with plain_warnings(), _show_fits() as callback:
+    with plain_warnings():
         if not kept.exists():
             put_aside_if_old(table)
-        study = noise_study(dataset, noise.value, entries, path=kept, callback=callback, **options)
+        study = noise_study(dataset, noise.value, entries, path=kept, verbose=True, **options)
     write_text(table, fits_csv(kept))
     return study
 
@@ -158,18 +158,3 @@ def print_study(study: NoiseStudy) -> None:
 def _difference(d: Any) -> str:
     star = "*" if d.significant else ""
     return f"{d.mean:+.4f} ±{d.high - d.mean:.4f}{star}"
-
-
-@contextlib.contextmanager
-def _show_fits() -> Iterator[Callable[[Fit, int, int], None]]:
-    """Show each fit of a study."""
-    with display() as shown:
-        bar = shown.bar("fits", quiet=True)
-
-        def show(fit: Fit, done: int, total: int) -> None:
-            how = "kept" if fit.kept else f"{fit.seconds:.1f} s"
-            what = f"trial {fit.trial}, level {fit.level:g}: {fit.model} {fit.value:.4f} ({how})"
-            bar.update(done=done, total=total)
-            shown.line(f"{done}/{total} {what}")
-
-        yield show

@@ -1,21 +1,11 @@
-"""Progress of a fit, in words, and how it is stopped."""
+"""How a fit is stopped."""
 
 from __future__ import annotations
 
 import contextlib
-import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from rankwright.progress import display
-
-if TYPE_CHECKING:
-    from rankwright.solvers.solution import Progress
-    from rankwright.trees import BoostingProgress
-
-Show: TypeAlias = Callable[[Any], None]
 
 
 class Interrupt:
@@ -60,41 +50,3 @@ def interruptible() -> Iterator[Interrupt]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def fit_progress() -> Iterator[Show]:
-    """Show what a solver or a booster tells of itself."""
-    from rankwright.solvers.solution import Progress
-
-    with display() as shown:
-        bar = shown.bar()
-
-        def show(progress: Progress | BoostingProgress) -> None:
-            if isinstance(progress, Progress):
-                bar.update(_step(progress), done=progress.iteration, total=None)
-            else:
-                total = progress.n_estimators
-                bar.update(_trees(progress), done=progress.iteration, total=total)
-
-        yield show
-
-
-def _step(progress: Progress) -> str:
-    return (
-        f"iteration {progress.iteration}: objective {progress.objective:.6g}, "
-        f"{progress.n_features} features, violation {progress.violation:.1e}"
-    )
-
-
-def _trees(progress: BoostingProgress) -> str:
-    parts = [f"tree {progress.iteration} of {progress.n_estimators}"]
-    values = (("train", progress.train), ("valid", progress.valid))
-    seen = [f"{value:.4f} ({name})" for name, value in values if not math.isnan(value)]
-    if seen:
-        parts.append(f"{progress.metric} {', '.join(seen)}")
-    if not math.isnan(progress.best):
-        parts.append(f"best {progress.best:.4f} at {progress.best_iteration}")
-    minutes, seconds = divmod(round(progress.seconds_left), 60)
-    parts.append(f"{minutes}:{seconds:02} left")
-    return ", ".join(parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.progress import Interrupt, fit_progress, interruptible
+from rankwright.cli.progress import Interrupt, interruptible
 from rankwright.cli.terminal import (
     AllowOverlap,
     DataFiles,
@@ -25,35 +25,41 @@ from rankwright.cli.terminal import (
     with_missing,
 )
 from rankwright.models import NAMES, make_model, model_class, paper_params
+from rankwright.progress import show_fit
 
 if TYPE_CHECKING:
     from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
-Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(NAMES)}.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        help=f"What to train; begin with linear, xendcg-trees or online. All: {', '.join(NAMES)}."
+    ),
+]
 LossName = Annotated[str | None, typer.Option(help="xendcg, listnet, domination, smooth-slam, ...")]
 Penalty = Annotated[
     str | None, typer.Option(help="Penalty on the weights: l1, l2, elasticnet or none.")
 ]
 Alpha = Annotated[
-    str | None, typer.Option(help="Weight of the penalty; 'auto' chooses by query folds.")
+    str | None, typer.Option(help="Weight of the penalty; 'auto' chooses by cross-validation.")
 ]
 Standardize = Annotated[
     bool | None,
     typer.Option(
         "--standardize/--no-standardize",
-        help="Bring features to one scale; on for linear and online models.",
+        help="Put features on one scale; on by default for linear and online models.",
     ),
 ]
 Paper = Annotated[
     bool,
     typer.Option(
-        "--paper", help="Online models: the paper's algorithm, one pass over the data as they are."
+        "--paper", help="Online models: the paper's algorithm, one pass over the raw data."
     ),
 ]
 Valid = Annotated[
     str | None,
-    typer.Option(help="Validation queries; boosted trees stop at the best iteration."),
+    typer.Option(help="File of validation queries, on which boosted trees stop early."),
 ]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Learn piece by piece from LETOR text of any size.")
@@ -208,10 +214,10 @@ def _fit_with_progress(ranker: Any, dataset: Any, others: dict[str, Any]) -> Int
         ranker.fit_dataset(dataset)
         return Interrupt()
     if not ranker.stops_on_request:
-        with fit_progress() as show:
+        with show_fit() as show:
             ranker.fit_dataset(dataset, show)
         return Interrupt()
-    with interruptible() as interrupt, fit_progress() as show:
+    with interruptible() as interrupt, show_fit() as show:
 
         def callback(progress: Any) -> bool:
             interrupt.may_wait = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,11 +26,10 @@ from rankwright.cli.terminal import (
 )
 from rankwright.cli.train import parse_params
 from rankwright.models import NAMES
-from rankwright.progress import display
 
 if TYPE_CHECKING:
     from rankwright.comparison.space import Space
-    from rankwright.comparison.tune import Study, Trial
+    from rankwright.comparison.tune import Study
     from rankwright.data.columns import Columns
 
 
@@ -52,7 +50,7 @@ StudyFile = Annotated[
 Out = Annotated[
     str | None,
     typer.Option(
-        "--out", "-o", help="Fit the best parameters to all of DATA, and write the model (*.rw)."
+        "--out", "-o", help="Fit the best parameters to all of DATA and write the model (*.rw)."
     ),
 ]
 
@@ -63,7 +61,7 @@ def tune(
     search: Search = None,
     param: Params = None,
     trials: Annotated[int, typer.Option(min=1, help="Total number of trials.")] = 20,
-    folds: Annotated[int, typer.Option(min=2, help="Folds, by query.")] = 3,
+    folds: Annotated[int, typer.Option(min=2, help="Folds; queries are never split.")] = 3,
     metric: Annotated[
         str,
         typer.Option("--metric", "-m", help="What to optimise, or FILE.py:FUNCTION, which is run."),
@@ -76,7 +74,7 @@ def tune(
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
-    """Search the parameters of a model by query folds."""
+    """Search for the best parameters of a model, by cross-validation over queries."""
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
@@ -95,7 +93,7 @@ def tune(
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
     kept = contextlib.nullcontext() if study is None else resumable()
-    with kept, plain_warnings(), _show_trials(trials, metric, list(space)) as show:
+    with kept, plain_warnings():
         result = run(
             entry.estimator,
             dataset,
@@ -107,7 +105,7 @@ def tune(
             random_state=seed,
             n_jobs=jobs,
             path=study,
-            callback=show,
+            verbose=True,
         )
     if out is not None:
         fitted = result.fit_best(dataset)
@@ -132,6 +130,8 @@ def _check_outputs(study: str | None, out: str | None, data: str) -> None:
 
 def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
+    from rankwright.comparison.views import parameter_text
+
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "command": command}, indent=2), err=err)
         return
@@ -140,7 +140,7 @@ def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) 
         key=lambda t: -t.value if result.higher_is_better else t.value,
     )
     rows = [
-        [str(t.number), f"{t.value:.4f}", *map(_parameter_text, t.params.values())]
+        [str(t.number), f"{t.value:.4f}", *map(parameter_text, t.params.values())]
         for t in shown[:10]
     ]
     best = result.best.params
@@ -149,29 +149,12 @@ def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) 
 
 
 def _best_text(params: dict[str, Any]) -> str:
-    return " ".join(f"-p {name}={_parameter_text(value)}" for name, value in params.items())
+    from rankwright.comparison.views import parameter_text
+
+    return " ".join(f"-p {name}={parameter_text(value)}" for name, value in params.items())
 
 
 def _sampler(name: str) -> Any:
     if name not in ("random", "optuna"):
         raise ValueError(f"--sampler must be random or optuna, but is {name!r}.")
     return name
-
-
-def _parameter_text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-@contextlib.contextmanager
-def _show_trials(n_trials: int, metric: str, names: list[str]) -> Iterator[Callable[[Trial], None]]:
-    """Show a bar of the trials, and a line for each."""
-    with display() as shown:
-        bar = shown.bar("trials", n_trials, quiet=True)
-
-        def show(trial: Trial) -> None:
-            params = ", ".join(f"{name}={_parameter_text(trial.params[name])}" for name in names)
-            what = trial.error or f"{metric} {trial.value:.4f}"
-            bar.update(done=trial.number + 1)
-            shown.line(f"trial {trial.number}: {params}: {what} in {trial.seconds:.1f} s")
-
-        yield show

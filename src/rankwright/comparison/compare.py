@@ -21,6 +21,7 @@ from rankwright.comparison.keys import key
 from rankwright.comparison.place import comparison_folder
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.comparison.store import read_result, write_result
+from rankwright.comparison.telling import show_models
 from rankwright.comparison.trial import Event, Outcome, run_search
 from rankwright.comparison.workers import reason
 from rankwright.data.dataset import Dataset
@@ -34,6 +35,7 @@ from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.metrics.parsing import MetricLike, named_metrics
+from rankwright.progress import heard
 from rankwright.threads import n_threads
 
 DEFAULT_TRIALS = 8
@@ -57,6 +59,7 @@ def compare(
     allow_overlap: bool = False,
     segments: Sequence[str] = (),
     callback: Callable[[Event], None] | None = None,
+    verbose: bool = False,
 ) -> Comparison:
     """Fit rankers on the same queries, and tell which is best and whether the difference is real.
 
@@ -77,7 +80,7 @@ def compare(
         Seed of splits, draws and tests.
     n_jobs : int, optional
         Processes; 1, the default, is this one. None is one for each core. Models and metrics of
-        your own must be importable by other processes. The results do not depend on it.
+        your own may be defined in a notebook. The results do not depend on it.
     executor : concurrent.futures.Executor, optional
         Takes the work in place of ``n_jobs`` processes: one call for each model and fold, which
         starts a process where it runs. On several machines it needs a ``folder`` that all share.
@@ -96,6 +99,8 @@ def compare(
     callback : callable, optional
         Called with an :class:`Event` whenever something is finished, and kept if there is a folder;
         never twice at a time.
+    verbose : bool, default False
+        Show the progress: bars on a terminal, text below the cell of a notebook, else plain lines.
 
     Returns
     -------
@@ -128,30 +133,24 @@ def compare(
         check_overlap(folds)
     for by in segments:
         parts_of_queries(by, [fold.test for fold in folds])  # before the long training
-    about = {
-        "data": {fold.name: fold.fingerprint for fold in folds},
-        "metric": main,
-        "trials": n_trials,
-        "random_state": random_state,
-    }
+    settings = {"trials": n_trials, "random_state": random_state}
+    data_hashes = {fold.name: fold.fingerprint for fold in folds}
+    about = {"data": data_hashes, "metric": main, **settings}
     with comparison_folder(folder, about, overwrite=overwrite) as place:
         jobs = [
             _fold_job(entry, fold, place, asked[main], n_trials=n_trials, random_state=random_state)
             for entry in entries
             for fold in folds
         ]
-        outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(callback))
+        with heard(verbose, show_models(entries, len(folds), n_trials), callback) as told:
+            outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(told))
         result = Comparison.build(
             entries,
             folds,
             list(metrics),
             outcomes,
             failures,
-            settings={
-                "trials": n_trials,
-                "random_state": random_state,
-                "processes": n_threads(n_jobs),
-            },
+            settings={**settings, "processes": n_threads(n_jobs)},
             seconds=time.perf_counter() - begin,
             segments=segments,
         )

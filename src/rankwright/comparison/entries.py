@@ -14,14 +14,15 @@ from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
 from rankwright.models import base_name, family, make_model, paper_params
+from rankwright.showing import Brief
 from rankwright.suggestions import meant
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _KEYS = ("model", "paper", "params", "search", "family")
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, repr=False)
+class Entry(Brief):
     """One model of a comparison.
 
     Attributes

@@ -1,7 +1,7 @@
 """Where calls run: in this process, in workers on this machine, or wherever an executor takes them.
 
-All three are a :class:`concurrent.futures.Executor`. A call is a function that can be imported,
-with arguments by name; folds and data sets among them go by file. The results are the same.
+All three are a :class:`concurrent.futures.Executor`. A call is a function with arguments by name;
+folds and data sets among them go by file. The results are the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from rankwright.comparison.handing import Handing
-from rankwright.comparison.workers import Listener, Worker, listening, one_thread
+from rankwright.comparison.workers import Listener, Worker, listening, one_thread, packed_call
 from rankwright.threads import n_threads
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Elsewhere(JobExecutor):
         """Pass a call on."""
         _by_name(args)
         given = {name: self._hand(value) for name, value in kwargs.items()}
-        future = self._executor.submit(in_worker, function=fn, arguments=given)
+        future = self._executor.submit(in_worker, call=packed_call(fn, given))
         self._futures.append(future)
         return future
 
@@ -125,12 +125,11 @@ class Elsewhere(JobExecutor):
                 future.cancel()
 
 
-def in_worker(function: Callable[..., T], arguments: dict[str, Any]) -> T:
-    """Do a call in a worker that lives for it alone."""
+def in_worker(call: bytes) -> Any:
+    """Do a call that was packed in a worker that lives for it alone."""
     worker = Worker()
     try:
-        result: T = worker.run(function, arguments, None)
-        return result
+        return worker.send(call, None)
     finally:
         worker.close()
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import rankwright
+from rankwright.comparison.bodies import body_text, is_own
 from rankwright.metrics.metric import Metric
 
 _NO_MATTER = ("n_jobs", "verbose")  # parameters that do not change what is learned
@@ -55,7 +56,8 @@ def hash_of_files(root: Path) -> str:
 def described(value: Any) -> str:
     """Return a text that is equal for equal values, in this and in any other process.
 
-    What has no such text (a lambda) gets one of its own, so that nothing of it is ever kept.
+    Classes and functions count with what they do (:mod:`rankwright.comparison.bodies`). What has no
+    such text gets one of its own, so that nothing of it is ever kept.
     """
     if isinstance(value, Mapping):
         items = sorted((str(name), described(item)) for name, item in value.items())
@@ -74,15 +76,19 @@ def described(value: Any) -> str:
         params = value.get_params(deep=False).items()
         kept = {name: item for name, item in params if name not in _NO_MATTER}
         return f"{_source(type(value))} {described(kept)}"
-    if inspect.isfunction(value) and "<" not in value.__qualname__:
+    if inspect.isfunction(value) and not is_own(value):
         return f"{_source(value)} {_uses(value)}"
+    if isinstance(value, type) or inspect.isfunction(value):
+        return _source(value)
     text = repr(value)
     return text if " at 0x" not in text else f"{text} {secrets.token_hex(8)}"
 
 
 def _source(what: Any) -> str:
-    """Return the name of a class or function; if it is not the library's, also of its source."""
+    """Return the name of a class or function; if it is not the library's, also a hash of it."""
     name = f"{what.__module__}.{what.__qualname__}"
+    if is_own(what):
+        return f"{name} {hashed(body_text(what, described).encode())}"
     if what.__module__.partition(".")[0] == rankwright.__name__:
         return name
     try:

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from rankwright.comparison.tables import csv_text
+from rankwright.comparison.views import noise_html, noise_text
 from rankwright.data.corruptions import Corruption
+from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
 from rankwright.evaluation.significance import holm, mean_interval, t_test
 from rankwright.metrics.metric import Metric
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class NoiseDifference:
+@dataclass(frozen=True, repr=False)
+class NoiseDifference(Brief):
     """Two models at one level; ``mean`` is that of ``a`` minus ``b`` over trials."""
 
     level: float
@@ -39,7 +44,7 @@ class NoiseDifference:
 Difference = NoiseDifference  # its name in rankwright.comparison
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoiseStudy:
     """What came of a study.
 
@@ -86,6 +91,48 @@ class NoiseStudy:
                 found.append((level, a, b, float(mean[i]), float(low[i]), float(high[i]), p))
         corrected = holm([row[-1] for row in found]).tolist()
         return [NoiseDifference(*row, p) for row, p in zip(found, corrected, strict=True)]
+
+    def __repr__(self) -> str:
+        return noise_text(self)
+
+    def _repr_html_(self) -> str:
+        return noise_html(self)
+
+    def to_frame(
+        self, table: Literal["curves", "fits"] = "curves", *, backend: Backend | None = None
+    ) -> Any:
+        """Return one of its tables as a data frame.
+
+        Parameters
+        ----------
+        table : {"curves", "fits"}, default "curves"
+            A row for each model and level, with the mean over trials and its 95 % interval; or for
+            each model, level and trial.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose data frame it is; by default the first of them that is installed.
+        """
+        return frame_of(
+            table_named(table, {"curves": self._curves_table, "fits": self._fits_table}), backend
+        )
+
+    def _curves_table(self) -> dict[str, Any]:
+        ends = np.concatenate([np.stack(self.curve(model), axis=1) for model in self.models])
+        return {
+            "model": [model for model in self.models for _ in self.levels],
+            "level": list(self.levels) * len(self.models),
+            "mean": ends[:, 0],
+            "low": ends[:, 1],
+            "high": ends[:, 2],
+        }
+
+    def _fits_table(self) -> dict[str, Any]:
+        n = self.n_trials
+        return {
+            "model": [model for model in self.models for _ in range(len(self.levels) * n)],
+            "level": np.tile(np.repeat(self.levels, n), len(self.models)),
+            "trial": np.tile(np.arange(n), len(self.levels) * len(self.models)),
+            "value": self.values.ravel(),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""

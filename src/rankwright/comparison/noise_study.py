@@ -21,6 +21,7 @@ from rankwright.comparison.keys import described, key
 from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.comparison.store import Store, open_store, read_store
 from rankwright.comparison.tables import csv_text
+from rankwright.comparison.telling import show_fits
 from rankwright.comparison.trial import run_trial
 from rankwright.comparison.workers import reason
 from rankwright.data.arrays import fingerprint
@@ -34,6 +35,8 @@ from rankwright.evaluation.folds import Fold
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.progress import heard
+from rankwright.showing import Brief
 
 DEFAULT_TRIALS = 5
 DEFAULT_MODELS = (
@@ -58,6 +61,7 @@ def noise_study(
     n_jobs: int | None = 1,
     path: PathLike | None = None,
     callback: Callable[[Fit, int, int], None] | None = None,
+    verbose: bool = False,
 ) -> NoiseStudy:
     """Fit models to data that is corrupted more and more, and measure them on data that is not.
 
@@ -91,6 +95,8 @@ def noise_study(
         alone. One process at a time may use it.
     callback : callable, optional
         Called after each fit with a :class:`Fit`, the number done and the number in all.
+    verbose : bool, default False
+        Show the progress: bars on a terminal, text below the cell of a notebook, else plain lines.
 
     Returns
     -------
@@ -125,11 +131,15 @@ def noise_study(
     ]
     values = np.full((len(entries), len(swept), n_trials), np.nan)
     places = {entry.name: i for i, entry in enumerate(entries)}
-    with open_store(path) as store, executor_for(n_jobs) as calls:
+    with (
+        open_store(path) as store,
+        executor_for(n_jobs) as calls,
+        heard(verbose, show_fits(), callback) as told,
+    ):
         for done, fit in enumerate(_fits(jobs, dataset, common, store, calls), 1):
             values[places[fit.model], swept.index(fit.level), fit.trial] = fit.value
-            if callback is not None:
-                callback(fit, done, len(jobs))
+            if told is not None:
+                told(fit, done, len(jobs))
     return NoiseStudy(what, measured, tuple(places), swept, values)
 
 
@@ -152,8 +162,8 @@ def _check_models(models: Sequence[str | Entry] | Mapping[str, Any]) -> list[Ent
 # ---- fits ----
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, repr=False)
+class Fit(Brief):
     """One model, fitted once."""
 
     level: float

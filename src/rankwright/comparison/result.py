@@ -19,23 +19,18 @@ from rankwright.comparison.trial import Outcome, chosen_model, fit_watched
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import (
-    Contest,
-    Standing,
-    held_against,
-    means_of,
-    ranked,
-    segmented,
-)
+from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
 from rankwright.evaluation.folds import Fold, queries_of
+from rankwright.evaluation.segmented import segmented
 from rankwright.evaluation.segments import parts_of_queries
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, named_metrics
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class Failure(Brief):
     """A model that could not be fitted on a fold, and why."""
 
     model: str
@@ -43,7 +38,7 @@ class Failure:
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True, repr=False)
 class Comparison(Contest):
     """Rankers that were fitted to the same queries, on the same test queries.
 
@@ -181,20 +176,15 @@ class Comparison(Contest):
             except KeyError:
                 continue
 
-    def __str__(self) -> str:
-        metric = self.metrics[0]
-        rows = [["model", metric, "95 % interval", "features"]]
-        for s in self.standings:
-            interval = f"[{s.low[metric]:.4f}, {s.high[metric]:.4f}]"
-            used = "" if s.features_used is None else f"{s.features_used:g}"
-            rows.append([s.name, f"{s.means[metric]:.4f}", interval, used])
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
+    def troubles(self) -> list[str]:
+        """Return what failed, on which folds, and why, a line each."""
+        folds: dict[tuple[str, str], list[str]] = {}
+        for failure in self.failures:
+            folds.setdefault((failure.model, failure.reason), []).append(failure.fold)
+        return [
+            f"{model} failed on {', '.join(where)}: {reason}"
+            for (model, reason), where in folds.items()
         ]
-        lines += [f"{f.model} failed on {f.fold}: {f.reason}" for f in self.failures]
-        return "\n".join(lines)
 
     # ---- files ----
 

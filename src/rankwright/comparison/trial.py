@@ -21,7 +21,7 @@ from rankwright.comparison.entries import Entry
 from rankwright.comparison.facts import facts_of
 from rankwright.comparison.space import draw_parameters, from_plain
 from rankwright.comparison.store import json_value
-from rankwright.comparison.workers import tell
+from rankwright.comparison.workers import arrived, sent, tell
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
 from rankwright.evaluation.folds import Fold
@@ -30,10 +30,13 @@ from rankwright.metrics.function import FunctionMetric
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.showing import Brief
+
+MODEL_FILE = "model.rw"
 
 
-@dataclass(frozen=True, eq=False)
-class TrialResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrialResult(Brief):
     """What came of a trial.
 
     Attributes
@@ -139,8 +142,8 @@ def fit_watched(model: Any, train: Dataset, valid: Dataset | None) -> Any:
 # ---- a search ----
 
 
-@dataclass(frozen=True)
-class Event:
+@dataclass(frozen=True, repr=False)
+class Event(Brief):
     """Progress of a comparison.
 
     ``kind`` is ``"trial"`` (one set of parameters was tried), ``"done"``, ``"kept"`` (was finished
@@ -155,8 +158,8 @@ class Event:
     text: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Brief):
     """What came of a search.
 
     ``facts`` is plain data, ready for JSON; ``scores`` are those of the test documents; ``model``
@@ -177,7 +180,11 @@ class Outcome:
         return math.nan if value is None else float(value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "model": None}  # another process gets it from its file
+        # Another process gets a model from its file; one that has none travels, if it can.
+        return {**vars(self), "model": None if MODEL_FILE in self.files else sent(self.model)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, model=arrived(state["model"]))
 
 
 def run_search(
@@ -224,7 +231,7 @@ def run_search(
         "search_seconds": time.perf_counter() - begin,
         "score_us": microseconds,
         **facts_of(best.model, fold, metric),
-        "model_bytes": len(files["model.rw"]) if "model.rw" in files else None,
+        "model_bytes": len(files[MODEL_FILE]) if MODEL_FILE in files else None,
     }
     return Outcome(json_value(facts), scores, best.model, files=files)
 
@@ -246,13 +253,14 @@ def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metri
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:
+    from rankwright.model_file import PIPELINE
     from rankwright.models import CLASSES
     from rankwright.persistence import packed
 
     content = io.BytesIO()
     np.save(content, scores, allow_pickle=False)
     files = {"scores.npy": content.getvalue()}
-    if type(model).__name__ in CLASSES:
+    if type(model).__name__ in (*CLASSES, PIPELINE):
         with contextlib.suppress(TypeError):  # what cannot be saved was still measured
-            files["model.rw"] = packed(model)
+            files[MODEL_FILE] = packed(model)
     return files

@@ -22,20 +22,25 @@ from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
 from rankwright.comparison.store import Store, json_value, open_store
+from rankwright.comparison.telling import show_trials
 from rankwright.comparison.trial import TrialResult, run_trial, set_up
+from rankwright.comparison.views import study_html, study_text
 from rankwright.comparison.workers import reason
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.framing import Backend, frame_of
 from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import columns_of
 from rankwright.metrics.parsing import MetricLike, named_metrics, parse
+from rankwright.progress import heard
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class Trial:
+@dataclass(frozen=True, repr=False)
+class Trial(Brief):
     """One set of parameters and its quality.
 
     Attributes
@@ -62,7 +67,7 @@ class Trial:
     error: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Study:
     """Trials of a search.
 
@@ -78,9 +83,9 @@ class Study:
 
     metric: str
     trials: list[Trial] = field(default_factory=list)
-    measure: Metric | None = field(default=None, repr=False)
-    _entry: Entry | None = field(default=None, repr=False)
-    _random_state: int = field(default=0, repr=False)
+    measure: Metric | None = None
+    _entry: Entry | None = None
+    _random_state: int = 0
 
     @property
     def higher_is_better(self) -> bool:
@@ -96,6 +101,30 @@ class Study:
             raise ValueError(f"no trial succeeded: {why}")
         sign = 1 if self.higher_is_better else -1
         return max(done, key=lambda trial: (sign * trial.value, -trial.number))
+
+    def best_first(self) -> list[Trial]:
+        """Return the trials, best first; those that failed come last."""
+        sign = -1 if self.higher_is_better else 1
+        return sorted(self.trials, key=lambda t: (math.isnan(t.value), sign * t.value, t.number))
+
+    def __repr__(self) -> str:
+        return study_text(self)
+
+    def _repr_html_(self) -> str:
+        return study_html(self)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return a data frame with a row for each trial, in their order.
+
+        ``backend`` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        """
+        trials = self.trials
+        columns: dict[str, Any] = {"trial": [t.number for t in trials]}
+        for name in trials[0].params if trials else ():
+            columns[name] = _of_one_kind([json_value(t.params[name]) for t in trials])
+        columns[self.metric] = [t.value for t in trials]
+        columns |= {name: [getattr(t, name) for t in trials] for name in ("seconds", "error")}
+        return frame_of(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
@@ -142,6 +171,7 @@ def tune(
     n_jobs: int | None = 1,
     path: PathLike | None = None,
     callback: Callable[[Trial], None] | None = None,
+    verbose: bool = False,
 ) -> Study:
     """Search parameters by query folds.
 
@@ -173,6 +203,8 @@ def tune(
         time may use it.
     callback : callable, optional
         Called with each finished :class:`Trial`, when it is on disk.
+    verbose : bool, default False
+        Show the progress: bars on a terminal, text below the cell of a notebook, else plain lines.
 
     Examples
     --------
@@ -205,14 +237,25 @@ def tune(
     }
     columns = columns_of(dataset, [measure])
     study = Study(name, [], measure, entry, random_state)
-    with open_store(path, about) as store, executor_for(n_jobs) as calls:
-        known = {**about, "measure": measure, "columns": columns}
+    known = {**about, "measure": measure, "columns": columns}
+    with (
+        open_store(path, about) as store,
+        executor_for(n_jobs) as calls,
+        heard(verbose, show_trials(n_trials, name), callback) as told,
+    ):
         search = _Search(entry, folds, measure, known, chooser, store, calls)
         for trial, is_new in search.run(n_trials):
             study.trials.append(trial)
-            if is_new and callback is not None:
-                callback(trial)
+            if is_new and told is not None:
+                told(trial)
     return study
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Return the values of a parameter: as they are if they are numbers, else as texts."""
+    if all(isinstance(value, int | float) for value in values):
+        return values
+    return [None if value is None else str(value) for value in values]
 
 
 def _parts(entry: Entry, train: Dataset, random_state: int) -> tuple[Dataset, Dataset]:

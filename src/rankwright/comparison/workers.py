@@ -3,6 +3,9 @@
 A worker is a Python process that runs :func:`serve`. It reads pickled calls from its standard input
 and writes replies to its standard output, each preceded by its length. It has one thread, and ends
 as soon as its input does: none outlives the process that started it.
+
+What can be imported travels by its name; classes and functions of a notebook, of a session or
+within a function travel as they are (cloudpickle, on which scikit-learn's joblib stands too).
 """
 
 from __future__ import annotations
@@ -85,6 +88,18 @@ def one_thread() -> Iterator[None]:
 # ---- the process that starts workers ----
 
 
+def packed_call(function: Callable[..., Any], arguments: dict[str, Any]) -> bytes:
+    """Return a call as bytes, with whatever of its code another process could not import."""
+    return _dumps((function, arguments))
+
+
+def _dumps(value: Any) -> bytes:
+    import cloudpickle
+
+    content: bytes = cloudpickle.dumps(value)
+    return content
+
+
 class Worker:
     """A process that does one call after another; it is started with the first."""
 
@@ -96,8 +111,11 @@ class Worker:
     def run(
         self, function: Callable[..., Any], arguments: dict[str, Any], listener: Listener | None
     ) -> Any:
-        """Call a function, which must be importable, with arguments by name."""
-        call = pickle.dumps((function, arguments))
+        """Call a function with arguments by name."""
+        return self.send(packed_call(function, arguments), listener)
+
+    def send(self, call: bytes, listener: Listener | None) -> Any:
+        """Do a call that was packed, perhaps by another process."""
         process = self._start()
         try:
             _send(process.stdin, call)
@@ -173,6 +191,19 @@ def _receive(stream: IO[bytes] | None) -> Any:
     return pickle.loads(content)
 
 
+def sent(value: Any) -> bytes | None:
+    """Return a value that nothing depends on as bytes; None if it cannot be sent."""
+    try:
+        return _dumps(value)
+    except Exception:  # whatever its class thinks of being pickled
+        return None
+
+
+def arrived(content: bytes | None) -> Any:
+    """Return the value that was sent."""
+    return None if content is None else pickle.loads(content)
+
+
 # ---- the worker ----
 
 
@@ -188,7 +219,7 @@ def serve() -> None:
     threading.Thread(target=_end_with_input, args=(requests.fileno(),), daemon=True).start()
 
     def reply(kind: str, content: Any) -> None:
-        message = pickle.dumps((kind, content))
+        message = _dumps((kind, content))
         try:
             _send(replies, message)
         except BrokenPipeError:  # nobody is left to hear it
@@ -222,7 +253,7 @@ def _end_with_input(descriptor: int) -> None:
 def _sendable(error: BaseException) -> BaseException:
     """Return the error as it is if it survives the journey, else its text."""
     try:
-        again = pickle.loads(pickle.dumps(error))
+        again = pickle.loads(_dumps(error))
     except Exception:
         return WorkerError(reason(error))
     if not isinstance(error, Exception) or str(again) != str(error):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwright.data.files import PathLike
+from rankwright.showing import Brief
 
 FOLDER_VARIABLE = "RANKWRIGHT_DATA"
 _COMPRESSED = ("", ".gz", ".zst")
@@ -22,8 +23,8 @@ class Archive:
     size: int | None = None  # bytes
 
 
-@dataclass(frozen=True)
-class Benchmark:
+@dataclass(frozen=True, repr=False)
+class Benchmark(Brief):
     """One public data set.
 
     Attributes

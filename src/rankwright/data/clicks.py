@@ -20,13 +20,14 @@ from rankwright.data.kept import take_rows
 from rankwright.data.streams import check_seed, shuffled_rows, uniforms
 from rankwright.data.validation import Floats, check_count, check_scores
 from rankwright.data.writing import write_text
+from rankwright.showing import Brief
 
 # Names of the streams of one seed.
 _SHUFFLE, _CLICK = 10, 11
 
 
-@dataclass(frozen=True, eq=False)
-class ClickLog:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickLog(Brief):
     """What was shown and what was clicked.
 
     Attributes

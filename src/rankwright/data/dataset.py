@@ -38,10 +38,11 @@ from rankwright.data.validation import (
     check_y,
     require_rows,
 )
+from rankwright.data.views import DatasetViews
 from rankwright.exceptions import DataError
 
 
-class Dataset:
+class Dataset(DatasetViews):
     """Documents with features, labels and query ids.
 
     Rows are gathered: queries in the order of their first rows, rows of a query in their order.
@@ -374,14 +375,3 @@ class Dataset:
 
     def __len__(self) -> int:
         return self.n_docs
-
-    def __repr__(self) -> str:
-        def count(n: int, one: str, many: str) -> str:
-            return f"{n} {one if n == 1 else many}"
-
-        form = "sparse" if self.is_sparse else "dense"
-        return (
-            f"Dataset({count(self.n_docs, 'document', 'documents')}, "
-            f"{count(self.n_queries, 'query', 'queries')}, "
-            f"{count(self.n_features, 'feature', 'features')}, {form} {self.X.dtype})"
-        )

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rankwright.data.alignment import Features
-from rankwright.data.categories import Categories, as_level, decoded, encoded
+from rankwright.data.categories import Categories, as_level, encoded
 from rankwright.data.columns import DOC_ID, Columns
 from rankwright.data.csv_blocks import CsvRows, csv_parts, read_csv_blocks
 from rankwright.data.dataset import Dataset
-from rankwright.data.feature_names import feature_name, listed
+from rankwright.data.feature_names import feature_name
 from rankwright.data.files import PathLike, display_name
 from rankwright.data.foreign import plain
 from rankwright.data.formats import format_of, format_to_write, require_table
@@ -38,6 +38,7 @@ from rankwright.data.validation import (
     first_place,
     require_rows,
 )
+from rankwright.data.views import columns_for_frame
 from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
 
@@ -269,18 +270,10 @@ def write_frame(
     kind = format_to_write(path, format)
     require_table(kind, path)
     arrow = import_frames("pyarrow")
-    X = dataset.X.toarray() if dataset.is_sparse else dataset.X
-    names = dataset.feature_names or [f"f{j + 1}" for j in range(dataset.n_features)]
-    taken = {label, qid, doc_id} & set(names)  # reading would take it for what it is called
-    if taken:
-        raise DataError(f"features must not be named {listed(sorted(taken))}.", path=path)
-    columns: dict[str, Any] = {label: dataset.restore(dataset.y), qid: dataset.restore(dataset.qid)}
-    if dataset.doc_ids is not None:
-        columns[doc_id] = dataset.restore(dataset.doc_ids)
-    X = dataset.restore(X)
-    for j, name in enumerate(names):
-        levels = dataset.features.categories.get(name)
-        columns[name] = X[:, j] if levels is None else decoded(X[:, j], levels)
+    try:
+        columns = columns_for_frame(dataset, label, qid, doc_id)
+    except DataError as error:
+        raise DataError(error.message, path=path) from None
     if spreadsheet_safe:
         columns = {as_cell(name): _as_cells(column) for name, column in columns.items()}
     table = arrow.table({name: arrow.array(column) for name, column in columns.items()})

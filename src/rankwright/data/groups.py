@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from rankwright.data.hashing import Keys, hash_ids
 from rankwright.data.lazy import lazy
 from rankwright.data.validation import check_qid
+from rankwright.showing import Brief
 
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
+@dataclass(frozen=True, eq=False, repr=False)
+class Groups(Brief):
     """Row ranges of the queries: query ``q`` owns rows ``indptr[q]:indptr[q + 1]``.
 
     Parameters

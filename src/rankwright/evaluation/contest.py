@@ -10,27 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
 from rankwright.evaluation.bootstrap import bootstrap_intervals
+from rankwright.evaluation.framed import (
+    leaderboard_table,
+    pairs_table,
+    queries_table,
+    segments_table,
+)
 from rankwright.evaluation.latex import latex_table
-from rankwright.evaluation.randomization import sign_tests
-from rankwright.evaluation.segments import Part
-from rankwright.evaluation.significance import PairedComparison, compare_pairs, mean_interval
+from rankwright.evaluation.segmented import Segment, finite_or_none
+from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.verdicts import advice, verdict
+from rankwright.evaluation.views import contest_html, contest_text
 from rankwright.metrics.metric import Metric, mean_or_nan
 from rankwright.metrics.parsing import parse
 
 BASELINE = "baseline"
+_MOST_SHOWN = 5  # metrics or systems that are printed with one object
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Standing:
     """One line of the leaderboard.
 
@@ -71,6 +80,13 @@ class Standing:
     n_features: int | None = None
     params: list[dict[str, Any]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        shown = (
+            f"{m} {mean:.4f} [{self.low[m]:.4f}, {self.high[m]:.4f}]"
+            for m, mean in islice(self.means.items(), _MOST_SHOWN)
+        )
+        return f"Standing({self.name!r}: {', '.join(shown)})"
+
 
 def means_of(
     systems: Mapping[str, Sequence[Mapping[str, Floats]]], random_state: int = 0
@@ -96,51 +112,7 @@ def means_of(
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """Systems on the queries of one kind.
-
-    Attributes
-    ----------
-    column, value : str
-        What these queries have in common; see :mod:`rankwright.evaluation.segments`.
-    n_queries : int
-        How many there are.
-    means, low, high : dict of str to dict of str to float
-        By system and metric: the mean over these queries, and its 95 % interval by Student's t.
-    differences : dict of str to tuple of float
-        By system: its mean difference from the leader, or from the reference, in the first metric,
-        with a 95 % interval. With many segments one or the other leaves out 0 by chance: they are
-        not corrected for their number.
-    """
-
-    column: str
-    value: str
-    n_queries: int
-    means: dict[str, dict[str, float]]
-    low: dict[str, dict[str, float]]
-    high: dict[str, dict[str, float]]
-    differences: dict[str, tuple[float, float, float]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON; what is not finite becomes None."""
-        return {
-            "column": self.column,
-            "value": self.value,
-            "n_queries": self.n_queries,
-            "systems": {
-                name: {
-                    "means": {m: _finite(v) for m, v in means.items()},
-                    "low": {m: _finite(v) for m, v in self.low[name].items()},
-                    "high": {m: _finite(v) for m, v in self.high[name].items()},
-                    "difference": [_finite(v) for v in self.differences.get(name, ())],
-                }
-                for name, means in self.means.items()
-            },
-        }
-
-
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True, repr=False)
 class Contest:
     """Systems on the same test queries; what ``rw.evaluate`` returns for several.
 
@@ -165,6 +137,8 @@ class Contest:
         What it takes to do it again.
     models : dict of str to object
         The systems that are models, by name.
+    page : str, optional
+        The last page that :func:`rankwright.report.write_report` made of it.
     measures : dict of str to Metric
         The metrics themselves, by name.
     """
@@ -178,6 +152,7 @@ class Contest:
     segments: list[Segment] = field(default_factory=list)
     card: dict[str, Any] = field(default_factory=dict)
     models: dict[str, Any] = field(default_factory=dict)
+    page: str | None = None
     measures: dict[str, Metric] = field(default_factory=dict)
 
     def measure(self, name: str) -> Metric:
@@ -223,9 +198,9 @@ class Contest:
                     "system": s.name,
                     "metrics": {
                         m: {
-                            "mean": _finite(s.means[m]),
-                            "low": _finite(s.low[m]),
-                            "high": _finite(s.high[m]),
+                            "mean": finite_or_none(s.means[m]),
+                            "low": finite_or_none(s.low[m]),
+                            "high": finite_or_none(s.high[m]),
                         }
                         for m in self.metrics
                     },
@@ -260,6 +235,40 @@ class Contest:
         """
         return latex_table(self)
 
+    def troubles(self) -> list[str]:
+        """Return what went wrong, a line each."""
+        return []
+
+    def __repr__(self) -> str:
+        return contest_text(self)
+
+    def _repr_html_(self) -> str:
+        return contest_html(self)
+
+    def to_frame(
+        self,
+        table: Literal["leaderboard", "pairs", "queries", "segments"] = "leaderboard",
+        *,
+        backend: Backend | None = None,
+    ) -> Any:
+        """Return one of its tables as a data frame.
+
+        Parameters
+        ----------
+        table : {"leaderboard", "pairs", "queries", "segments"}, default "leaderboard"
+            A row for each system; for each test; for each query, system and metric; or for each
+            kind of queries, system and metric.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose data frame it is; by default the first of them that is installed.
+        """
+        tables = {
+            "leaderboard": lambda: leaderboard_table(self),
+            "pairs": lambda: pairs_table(self.pairs),
+            "queries": lambda: queries_table(self),
+            "segments": lambda: segments_table(self.segments),
+        }
+        return frame_of(table_named(table, tables), backend)
+
 
 def ranked(
     standings: Sequence[Standing], metric: str, measure: Metric | None = None
@@ -275,13 +284,13 @@ def held_against(
     reference: str | None = None,
     random_state: int = 0,
     measure: Metric | None = None,
-) -> list[PairedComparison]:
+) -> Pairs:
     """Test the first of the standings against the others, or each of them against the reference.
 
     Baselines are a family of their own.
     """
     if len(standings) < 2:
-        return []
+        return Pairs()
     held = standings[0].name if reference is None else reference
     others = [s for s in standings if s.name != held]
     families = [
@@ -299,43 +308,4 @@ def held_against(
         higher_is_better=parse(measure or metric).higher_is_better,
     )
     place = {s.name: i for i, s in enumerate(others)}
-    return sorted(pairs, key=lambda pair: place[pair.b if reference is None else pair.a])
-
-
-def segmented(
-    standings: Sequence[Standing],
-    parts: Sequence[Part],
-    metrics: Sequence[str],
-    reference: str | None = None,
-    random_state: int = 0,
-) -> list[Segment]:
-    """Return the systems on each kind of queries."""
-    segments = []
-    for part in parts:
-        values = {s.name: {m: s.per_query[m][part.queries] for m in metrics} for s in standings}
-        means: dict[str, dict[str, float]] = {name: {} for name in values}
-        low: dict[str, dict[str, float]] = {name: {} for name in values}
-        high: dict[str, dict[str, float]] = {name: {} for name in values}
-        for name, columns in values.items():
-            for metric, column in columns.items():
-                known = column[~np.isnan(column)]
-                found = mean_interval(known) if len(known) else (np.nan, np.nan, np.nan)
-                means[name][metric], low[name][metric], high[name][metric] = map(float, found)
-        held = standings[0].name if reference is None else reference
-        main = metrics[0]
-        names = [name for name in values if name != held]
-        gaps = [values[name][main] - values[held][main] for name in names]
-        gaps = [gap[~np.isnan(gap)] for gap in gaps]
-        tests = sign_tests(gaps, n_resamples=2000, random_state=random_state)
-        differences = {
-            name: (float(gap.mean()), *test.interval(0.05)) if len(gap) else (np.nan,) * 3
-            for name, gap, test in zip(names, gaps, tests, strict=True)
-        }
-        segments.append(
-            Segment(part.column, part.value, part.n_queries, means, low, high, differences)
-        )
-    return segments
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return Pairs(sorted(pairs, key=lambda p: place[p.b if reference is None else p.a]))

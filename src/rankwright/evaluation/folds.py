@@ -27,7 +27,7 @@ _SUFFIXES = tuple(ending for ending, kind in ENDINGS.items() if ending and kind 
 _VALID_SHARE = 0.2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fold:
     """Queries to fit on, to choose parameters on, and to measure on."""
 
@@ -35,6 +35,10 @@ class Fold:
     train: Dataset
     valid: Dataset
     test: Dataset
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{part.n_queries} {name}" for name, part in self.parts().items())
+        return f"Fold({self.name!r}: {sizes} queries, {self.train.n_features} features)"
 
     def parts(self) -> dict[str, Dataset]:
         """Return the three data sets by name."""

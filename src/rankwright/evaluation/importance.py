@@ -11,9 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.framing import Backend, frame_of
 from rankwright.data.groups import Groups
 from rankwright.data.streams import uniforms
 from rankwright.data.validation import Floats, Matrix
+from rankwright.evaluation.views import importance_html
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import mean_on
 from rankwright.metrics.parsing import MetricLike, parse
@@ -61,6 +63,19 @@ class PermutationImportance:
         if len(self.drops) > len(order):
             lines.append(f"  ... and {len(self.drops) - len(order)} more")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return importance_html(self)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return a data frame with a row for each feature, the largest drop first.
+
+        ``backend`` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        """
+        order = np.argsort(-self.mean, kind="stable")
+        names = [self.feature_names[j] for j in order.tolist()]
+        columns = {"feature": names, "drop": self.mean[order], "std": self.std[order]}
+        return frame_of(columns, backend)
 
 
 def permutation_importance(
@@ -110,7 +125,7 @@ def permutation_importance(
         raise ValueError(f"n_repeats must be a positive integer, but is {n_repeats!r}.")
     measure, asked = parse(metric), as_model(model, dataset.n_features)
     dataset = asked.align(dataset)
-    value = mean_on(measure, dataset, model.predict(dataset.X))
+    value = mean_on(measure, dataset, asked.predict_aligned(dataset))
     sign = 1.0 if measure.higher_is_better else -1.0
     tried = range(dataset.n_features) if features is None else list(features)
     drops = np.zeros((len(tried), n_repeats))
@@ -120,8 +135,9 @@ def permutation_importance(
         for repeat in range(n_repeats):
             shuffled = column[_shuffled(dataset.groups, random_state, j, repeat)]
             if not np.array_equal(shuffled, column, equal_nan=True):
-                scores = model.predict(changing.replaced(j, shuffled))
-                found = mean_on(measure, dataset, scores)
+                changed = dataset.with_features(changing.replaced(j, shuffled))
+                found = mean_on(measure, dataset, asked.predict_aligned(changed))
+                drops[row, repeat] = sign * (value - found)
                 drops[row, repeat] = sign * (value - found)
         changing.replaced(j, column)
     names = dataset.feature_names or asked.feature_names()

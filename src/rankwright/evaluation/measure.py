@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import Contest, Segment, Standing, means_of, segmented
+from rankwright.evaluation.contest import Contest, Standing, means_of
+from rankwright.evaluation.framed import segments_table
 from rankwright.evaluation.retrieval import Unjudged
+from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import parts_of_queries
 from rankwright.evaluation.systems import contest, system_on
 from rankwright.evaluation.values import write_values
+from rankwright.evaluation.views import evaluation_html
 from rankwright.metrics.metric import Metric, tell_undefined
 from rankwright.metrics.parsing import MetricLike, named_metrics
+from rankwright.showing import Brief
 
 DEFAULT_METRICS = ("ndcg@10", "ndcg@5", "ap", "rr")
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Brief):
     """One metric on one data set."""
 
     metric: Metric
@@ -72,6 +77,39 @@ class Evaluation(Mapping[str, float]):
             f"{name:{width}}  {r.mean:.4f}  [{r.low:.4f}, {r.high:.4f}]  {r.n_queries} queries"
             for name, r in self.results.items()
         )
+
+    def _repr_html_(self) -> str:
+        return evaluation_html(self)
+
+    def to_frame(
+        self,
+        table: Literal["metrics", "queries", "segments"] = "metrics",
+        *,
+        backend: Backend | None = None,
+    ) -> Any:
+        """Return one of its tables as a data frame.
+
+        Parameters
+        ----------
+        table : {"metrics", "queries", "segments"}, default "metrics"
+            A row for each metric; for each query, with a column for each metric; or for each kind
+            of queries and metric.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose data frame it is; by default the first of them that is installed.
+        """
+        results = self.results
+        numbers = ("mean", "low", "high", "n_queries")
+        tables: dict[str, Callable[[], Mapping[str, Any]]] = {
+            "metrics": lambda: (
+                {"metric": list(results)}
+                | {name: [getattr(r, name) for r in results.values()] for name in numbers}
+            ),
+            "queries": lambda: (
+                {"qid": self.query_ids} | {name: r.per_query for name, r in results.items()}
+            ),
+            "segments": lambda: segments_table(self.segments),
+        }
+        return frame_of(table_named(table, tables), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; NaN becomes None."""

@@ -26,6 +26,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import listed
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
+from rankwright.showing import Brief
 from rankwright.suggestions import meant
 
 LIST_LENGTH = "list-length"
@@ -36,8 +37,8 @@ _MOST_NUMBERS = 12  # above it numbers are cut into parts
 _PARTS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+@dataclass(frozen=True, eq=False, repr=False)
+class Part(Brief):
     """The queries of one kind.
 
     Attributes

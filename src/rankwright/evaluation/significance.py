@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.validation import Floats
 from rankwright.evaluation.randomization import SignTest, sign_tests
+from rankwright.evaluation.views import pairs_html
 
 _TIE = 1e-12  # differences below it are rounding
 _LEVEL = 0.05
@@ -98,13 +99,23 @@ class PairedComparison:
             for k, v in values.items()
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         verdict = "significant" if self.significant else "not significant"
         return (
             f"{self.a} - {self.b}: {self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
             f"p = {self.p_holm:.4f} (Holm), {verdict}; {self.wins} won, {self.ties} tied, "
             f"{self.losses} lost"
         )
+
+
+class Pairs(list[PairedComparison]):
+    """A list of :class:`PairedComparison` that reads as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no pairs"
+
+    def _repr_html_(self) -> str:
+        return pairs_html(self)
 
 
 def compare_pairs(
@@ -114,7 +125,7 @@ def compare_pairs(
     n_resamples: int = 10_000,
     random_state: int = 0,
     higher_is_better: bool = True,
-) -> list[PairedComparison]:
+) -> Pairs:
     """Compare rankers two by two, by their values on the same queries.
 
     Parameters
@@ -133,8 +144,9 @@ def compare_pairs(
 
     Returns
     -------
-    list of PairedComparison
-        All pairs, in the order of the names, or in that of the families.
+    Pairs
+        A list of :class:`PairedComparison`: all pairs, in the order of the names, or in that of the
+        families.
 
     Examples
     --------
@@ -159,7 +171,7 @@ def compare_pairs(
             random_state=random_state,
         )
     )
-    found = []
+    found = Pairs()
     for pairs, family in zip(families, differences, strict=True):
         own = [next(tests) for _ in pairs]
         p = [test.p_value for test in own]

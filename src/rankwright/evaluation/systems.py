@@ -14,15 +14,9 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.scores import run_of_frame
 from rankwright.data.trec import Run, scores_by_id
 from rankwright.data.validation import Floats, check_scores
-from rankwright.evaluation.contest import (
-    Contest,
-    Standing,
-    held_against,
-    means_of,
-    ranked,
-    segmented,
-)
+from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
 from rankwright.evaluation.retrieval import Unjudged, per_query_of_run, scores_of_run
+from rankwright.evaluation.segmented import segmented
 from rankwright.evaluation.segments import parts_of_queries
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
@@ -32,18 +26,21 @@ ONLY = "split"  # the name of test queries that are not one fold of several
 
 def timed_scores(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
+    from rankwright.adapters import predicted
     from rankwright.estimator import as_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whoever fitted or loaded it has told
-        test = as_model(model, test.n_features).align(test)
-    scores = np.asarray(model.predict(test.X), dtype=np.float64)
+        asked = as_model(model, test.n_features)
+        test = asked.align(test)
+    rows = asked.rows(test)
+    scores = np.asarray(predicted(model, rows), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")
     best, spent = math.inf, 0.0
     for _ in range(20):
         begin = time.perf_counter()
-        model.predict(test.X)
+        predicted(model, rows)
         seconds = time.perf_counter() - begin
         best, spent = min(best, seconds), spent + seconds
         if spent > 0.2:

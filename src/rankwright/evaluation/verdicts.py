@@ -48,7 +48,7 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
     if not contenders:
         beaten = [pair.b for pair in pairs if pair.significant]
         text += (
-            f", significantly better than {_listed(beaten)} (p < 0.05, Holm)." if beaten else "."
+            f", significantly better than {_in_words(beaten)} (p < 0.05, Holm)." if beaten else "."
         )
     elif not equal:
         names = [pair.b for pair in contenders]
@@ -57,13 +57,13 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
     else:
         largest = max(pair.detectable for pair in equal)
         text += (
-            f", but not significantly better than {_listed([p.b for p in equal])} (p >= 0.05, "
+            f", but not significantly better than {_in_words([p.b for p in equal])} (p >= 0.05, "
             f"Holm); these queries show a difference of {largest:.4f} with 80 % power."
         )
     close = [pair.b for pair in pairs if pair.b in baselines and not pair.significant]
     if close:
         kind = "baseline" if len(close) == 1 else "baselines"
-        text += f" It is not shown to be better than the {kind} {_listed(close)}."
+        text += f" It is not shown to be better than the {kind} {_in_words(close)}."
     return text
 
 
@@ -93,7 +93,7 @@ def advice(
     if not standings or not pairs:
         return ""
     if reference is not None:
-        return " ".join(_ship(pair) for pair in pairs)
+        return _ship(_promising(pairs))
     first = standings[0]
     if min(pair.n_queries for pair in pairs) < FEW_QUERIES:
         return f"Do not choose yet: label more queries.{_needed(pairs[0])}"
@@ -111,6 +111,13 @@ def advice(
     if not equal:
         return f"Take {first.name}."
     return f"Take {first.name}: none that is as good is much cheaper."
+
+
+def _promising(pairs: Sequence[PairedComparison]) -> PairedComparison:
+    """Return the pair of what to take instead of the reference, if anything: the best one."""
+    shown = [pair for pair in pairs if pair.significant and pair.better]
+    open_ones = [pair for pair in pairs if not pair.significant]
+    return (shown or open_ones or list(pairs))[0]  # in the order of the leaderboard
 
 
 def _ship(pair: PairedComparison) -> str:
@@ -165,6 +172,6 @@ def interval_text(low: float, high: float) -> str:
     return "(too few queries for an interval)"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _in_words(names: Sequence[str]) -> str:
     shown = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} others"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

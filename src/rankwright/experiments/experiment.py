@@ -12,13 +12,14 @@ from rankwright.comparison.keys import key
 from rankwright.comparison.store import Store, open_store
 from rankwright.data.writing import make_folder
 from rankwright.experiments.findings import Findings
+from rankwright.showing import Brief
 
 Scale = Literal["quick", "full"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, repr=False)
+class Experiment(Brief):
     """One table or figure of a paper.
 
     Attributes
@@ -42,8 +43,8 @@ class Experiment:
     run: Callable[[Context], Findings | None]
 
 
-@dataclass
-class Context:
+@dataclass(repr=False)
+class Context(Brief):
     """What an experiment may use.
 
     Attributes

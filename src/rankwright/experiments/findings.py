@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.evaluation.significance import mean_interval, t_test
+from rankwright.showing import Brief
 
 Verdict = Literal[
     "holds",  # a statement of the paper, checked
@@ -22,8 +23,8 @@ Verdict = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, repr=False)
+class Row(Brief):
     """One number.
 
     Attributes
@@ -53,8 +54,8 @@ class Row:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, repr=False)
+class Curve(Brief):
     """One series of a figure, perhaps with a band."""
 
     x: list[float]
@@ -76,8 +77,8 @@ class Curve:
         return cls.of(x, *zip(*map(mean_interval, repeats), strict=True))
 
 
-@dataclass(frozen=True)
-class Panel:
+@dataclass(frozen=True, repr=False)
+class Panel(Brief):
     """One set of axes."""
 
     curves: dict[str, Curve]
@@ -88,8 +89,8 @@ class Panel:
     kind: Literal["line", "scatter"] = "line"
 
 
-@dataclass(frozen=True)
-class Figure:
+@dataclass(frozen=True, repr=False)
+class Figure(Brief):
     """Panels beside each other, by heading."""
 
     name: str
@@ -97,8 +98,8 @@ class Figure:
     panels: dict[str, Panel]
 
 
-@dataclass
-class Findings:
+@dataclass(repr=False)
+class Findings(Brief):
     """All that an experiment found."""
 
     rows: list[Row] = field(default_factory=list)

@@ -21,10 +21,11 @@ from rankwright.report.charts import (
     scatter_chart,
     small_multiples,
 )
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class Finished:
+@dataclass(frozen=True, repr=False)
+class Finished(Brief):
     """An experiment and what it found; None if its data are not there."""
 
     experiment: Experiment

@@ -15,14 +15,15 @@ from rankwright.exceptions import DataError
 from rankwright.exports.rules import NUMBERS
 from rankwright.exports.targets.registry import TARGETS, target_named
 from rankwright.exports.targets.target import Gap, Options
+from rankwright.showing import Brief
 
 FORMAT = 1
 BROKEN = "was changed after it was written: its seal is broken"
 _KINDS: dict[str, Any] = {"str": str, "float": (int, float), "dict": dict, "tuple": list}
 
 
-@dataclass(frozen=True)
-class Judgement:
+@dataclass(frozen=True, repr=False)
+class Judgement(Brief):
     """What one judge said of the probes.
 
     Attributes
@@ -226,7 +227,7 @@ class Certificate:
         lines += target_named(self.target).steps(where, self.asked())
         return "\n".join(lines)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text()
 
     def _proved(self, sample: str) -> str:

@@ -25,7 +25,7 @@ class Verification:
     lines: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self.lines)
 
     def to_json(self) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array
+from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.exceptions import ConvergenceWarning, DataWarning
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import SLAM, Loss
@@ -22,7 +22,10 @@ from rankwright.metrics import Metric, mean_on, parse
 from rankwright.metrics.parsing import MetricLike
 from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
+from rankwright.progress import heard, show_fit
 from rankwright.scaling import by_deviation
+from rankwright.score import SCORE_METRIC
+from rankwright.showing import Brief
 from rankwright.solvers import Objective, Share, Solution, minimize
 from rankwright.solvers.solution import Callback
 
@@ -41,8 +44,8 @@ _NO_SLAM = (
 _NO_PREFERENCES = "no query has documents with different labels."
 
 
-@dataclass(frozen=True)
-class PathPoint:
+@dataclass(frozen=True, repr=False)
+class PathPoint(Brief):
     """One fit of a regularisation path.
 
     Attributes
@@ -117,6 +120,8 @@ class LinearModel(Ranker):
         *,
         sample_weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
+        callback: Callback | None = None,
+        verbose: bool = False,
     ) -> Self:
         r"""Learn from documents with labels.
 
@@ -138,9 +143,15 @@ class LinearModel(Ranker):
         query_weight : array-like of shape (n_docs,), optional
             :math:`c`: one number per row, the same in all rows of a query. Weight 2 is the query
             twice, but for Q, which stays.
+        callback : callable, optional
+            Called with a :class:`~rankwright.solvers.Progress` after each iteration of the solver.
+        verbose : bool, default False
+            Show the progress, on a terminal or in a notebook.
         """
         self.check_params()
-        return self._fit(check_ranking_data(self, X, y, qid, sample_weight, query_weight))
+        data = check_ranking_data(self, X, y, qid, sample_weight, query_weight)
+        with heard(verbose, show_fit(), callback) as told:
+            return self._fit(data, told)
 
     def fit_dataset(
         self,

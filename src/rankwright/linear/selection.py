@@ -9,14 +9,15 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.estimator import SCORE_METRIC
 from rankwright.linear.base import LinearModel
 from rankwright.metrics import parse
 from rankwright.metrics.parsing import MetricLike
+from rankwright.score import SCORE_METRIC
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class AlphaChoice:
+@dataclass(frozen=True, repr=False)
+class AlphaChoice(Brief):
     """Penalty weights and their quality.
 
     Attributes

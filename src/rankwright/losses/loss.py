@@ -15,10 +15,11 @@ from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.losses.prepared import Prepared
 from rankwright.metrics.metric import Metric
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Brief):
     """A promise that, on every query, ``loss >= lower(y, scores, groups)``.
 
     Attributes

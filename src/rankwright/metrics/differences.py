@@ -12,6 +12,7 @@ from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Metric, fields_of, mean_of_queries, per_query_of_all
 from rankwright.metrics.parsing import parse
+from rankwright.showing import Brief
 
 _MEANING: dict[tuple[str, Any], str] = {
     ("gain", "exp2"): "the gain of label y is 2^y - 1",
@@ -35,8 +36,8 @@ _MEANING: dict[tuple[str, Any], str] = {
 }
 
 
-@dataclass(frozen=True)
-class QueryDifference:
+@dataclass(frozen=True, repr=False)
+class QueryDifference(Brief):
     """One query on which two metrics differ."""
 
     query: Any
@@ -58,7 +59,7 @@ class Difference:
     queries: tuple[QueryDifference, ...] = ()
     n_moved: int = 0
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f"a = {self.a}", f"b = {self.b}"]
         lines += [f"- {text}" for text in self.conventions] or ["- the same conventions"]
         if self.mean_a is not None and self.mean_b is not None:

@@ -15,6 +15,7 @@ from rankwright.metrics.dcg import discounts, require_gain_labels
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
 from rankwright.metrics.on_data import column, columns_of
 from rankwright.metrics.order import rows_by_rank, sums_at
+from rankwright.showing import Brief
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,8 @@ class ExposureDisparity(RowMetric):
         return np.append(0.0, np.cumsum(each))
 
 
-@dataclass(frozen=True, eq=False)
-class ExposureShares:
+@dataclass(frozen=True, eq=False, repr=False)
+class ExposureShares(Brief):
     """Shares of groups in queries, an entry for each group of each query.
 
     Attributes

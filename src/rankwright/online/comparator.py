@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats, Matrix, finite_numbers
 from rankwright.scoring.kernels import BLOCK, Kernel
+from rankwright.showing import Brief
 from rankwright.theory.margins import check_comparator
 
 
-@dataclass(frozen=True)
-class DualComparator:
+@dataclass(frozen=True, repr=False)
+class DualComparator(Brief):
     r"""What a learner with a kernel is compared with: a sum over documents.
 
     .. math::
@@ -74,8 +75,8 @@ class DualComparator:
             raise ValueError("thresholds must be a vector.")
 
 
-@dataclass(frozen=True)
-class Dual:
+@dataclass(frozen=True, repr=False)
+class Dual(Brief):
     """A comparator as a learner sees it: in its kernel and its scale."""
 
     kernel: Kernel

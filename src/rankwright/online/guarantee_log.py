@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from rankwright.online.base import Ledger, OnlineLearner
 from rankwright.online.comparator import DualComparator
+from rankwright.showing import Brief
 from rankwright.theory.guarantee import Guarantee
 
 Learner = TypeVar("Learner", bound=OnlineLearner)
 
 
-@dataclass(frozen=True)
-class LogEntry:
+@dataclass(frozen=True, repr=False)
+class LogEntry(Brief):
     """Where a learner stood after some rounds.
 
     Attributes
@@ -140,7 +141,7 @@ class GuaranteeLog:
             "ratio": [entry.ratio for entry in self.entries],
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if not self.entries:
             return "no rounds yet"
         last = self.entries[-1]

@@ -18,6 +18,7 @@ from rankwright.data.files import PathLike, suffix
 from rankwright.data.writing import write_atomically
 from rankwright.extras import load_extra
 from rankwright.report.inline import script_json
+from rankwright.showing import Brief
 
 __all__ = ["Series", "line_chart", "save_chart", "scatter_chart", "small_multiples"]
 
@@ -38,8 +39,8 @@ _PLACE = "the chart of rankwright"  # in a page of vl-convert's
 _INK, _MUTED, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+@dataclass(frozen=True, eq=False, repr=False)
+class Series(Brief):
     """One curve or cloud of points.
 
     Attributes

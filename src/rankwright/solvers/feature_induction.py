@@ -19,7 +19,7 @@ from rankwright.solvers.solution import Callback, Progress, Solution
 _MOST_IDLE_ROUNDS = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Induction(Solution):
     """The result of feature induction.
 

@@ -12,6 +12,7 @@ import numpy as np
 from rankwright.blas import one_blas_thread
 from rankwright.data.validation import Floats
 from rankwright.losses.own import as_loss
+from rankwright.showing import Brief
 from rankwright.solvers.bundle import bundle
 from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.feature_induction import feature_induction
@@ -32,8 +33,8 @@ SolverName = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Solver:
+@dataclass(frozen=True, repr=False)
+class Solver(Brief):
     """A function that minimises, what it needs, and when it stops unless it is told.
 
     Attributes

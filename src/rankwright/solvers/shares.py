@@ -22,11 +22,12 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss
 from rankwright.losses.own import prepare_loss
 from rankwright.losses.prepared import WithConjugate, WithCurvatures, WithHessian, shift_of
+from rankwright.showing import Brief
 from rankwright.threads import n_threads
 
 
-@dataclass(frozen=True, eq=False)
-class Share:
+@dataclass(frozen=True, eq=False, repr=False)
+class Share(Brief):
     """Documents of some whole queries.
 
     Attributes

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from rankwright.data.validation import Floats
+from rankwright.showing import Brief
 
 
-@dataclass(frozen=True)
-class Progress:
+@dataclass(frozen=True, repr=False)
+class Progress(Brief):
     """Where a solver stands, for progress bars."""
 
     iteration: int
     objective: float
     violation: float
     n_features: int  # with a weight that is not 0
+    total: ClassVar[None] = None  # nobody knows how many iterations there will be
+
+    def __str__(self) -> str:
+        return (
+            f"iteration {self.iteration}: objective {self.objective:.6g}, "
+            f"{self.n_features} features, violation {self.violation:.1e}"
+        )
 
 
 Callback: TypeAlias = Callable[[Progress], Any]
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Brief):
     """The result of a solver.
 
     Attributes

@@ -21,7 +21,7 @@ from rankwright.metrics.metric import mean_of_queries
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LossCertificate:
     r"""A loss beside what it promises.
 
@@ -118,7 +118,7 @@ class LossCertificate:
             "holds": self.holds,
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         verdict = "on every query"
         if not self.holds:
             verdict = f"no, broken on {int(self.broken.sum())} of {self.n_queries} queries"

@@ -84,7 +84,7 @@ class Generalization:
         extra = {"excess_at_alpha": self.excess_at_alpha, "says_something": self.says_something}
         return {**values, "loss": repr(self.loss), **extra}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         text = (
             f"Let {self.n_queries} queries be drawn independently, no document be longer than "
             f"R_X = {self.radius:.4g}, and B = {self.B:.4g} be chosen before the draw. Among the "

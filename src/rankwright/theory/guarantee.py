@@ -45,7 +45,7 @@ class Guarantee:
             "terms": dict(self.terms),
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         terms = ", ".join(f"{name} = {value:.6g}" for name, value in self.terms.items())
         return f"{self.name}: {self.quantity} <= {self.formula} = {self.value:.6g} ({terms})"
 

@@ -161,7 +161,7 @@ class MarginReport:
             "share": self.share,
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return (
             f"margin {self.margin:.6g}, radius {self.radius:.6g}, |w| {self.norm:.6g}, "
             f"{self.share:.1%} of {len(self.margins)} separated"

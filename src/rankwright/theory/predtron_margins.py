@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.problems.problem import Problem
+from rankwright.showing import Brief
 
 # Relative to the sum of all |t|, which no similarity exceeds: |rep| = 1. Correct predictions of
 # equal similarity are sums in another order, and must not look different.
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class PredtronMargin:
+@dataclass(frozen=True, repr=False)
+class PredtronMargin(Brief):
     r"""The margin of scores on a label, or the least over several.
 
     Attributes

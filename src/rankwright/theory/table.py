@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rankwright.losses import LOSSES, Loss, from_name
+from rankwright.showing import Brief, lined_up
 from rankwright.theory.structured import SVMMAP, LargeMarginNDCG
 
 _SIZES = (10, 1000)  # a short list and a long one: what grows with the list is seen to grow
 
 
-@dataclass(frozen=True)
-class LossFacts:
+@dataclass(frozen=True, repr=False)
+class LossFacts(Brief):
     r"""What a loss says of itself.
 
     Attributes
@@ -45,7 +46,7 @@ class LossFacts:
 class LossTable(list[LossFacts]):
     """A list of :class:`LossFacts` that prints as a table."""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         small, large = (f"m={m}" for m in _SIZES)
         header = ["loss", "is at least", f"|grad|, {small}", large, "shape", "cost"]
         rows = [
@@ -58,12 +59,7 @@ class LossTable(list[LossFacts]):
             ]
             for facts in self
         ]
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in [header, *rows]
-        )
-        return "\n".join(lines)
+        return lined_up([header, *rows])
 
 
 def loss_table(losses: str | Loss | Iterable[str | Loss] | None = None) -> LossTable:

@@ -13,6 +13,7 @@ from rankwright.data.validation import Floats
 from rankwright.losses import XENDCG
 from rankwright.losses.loss import check_query_data, sum_by_query
 from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.showing import Brief
 from rankwright.theory.guarantee import Guarantee, require
 
 _DRAWS = 4096  # of gamma, for means over it: their standard error is a 64th of a deviation
@@ -154,8 +155,8 @@ def xendcg_theorem2(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Consistency:
+@dataclass(frozen=True, eq=False, repr=False)
+class Consistency(Brief):
     """Claim 1 on one query whose labels are random.
 
     Attributes

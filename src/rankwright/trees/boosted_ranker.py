@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,9 +19,11 @@ from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.constraints import Feature
 from rankwright.trees.forest_ranker import ForestRanker
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import check_more, lightgbm_params
@@ -62,6 +64,13 @@ class BoostedRanker(ForestRanker):
         Share of the queries that each tree learns from.
     colsample : float, default 1.0
         Share of the features that each tree may use.
+    monotone_constraints : dict or list, optional
+        1 for a feature with which the score must not fall, -1 for one with which it must not rise:
+        ``{"price": -1}``, by name or position (from 0 on), or LightGBM's list with a number for
+        each feature.
+    interaction_constraints : list of lists, optional
+        Features, by name or position, that may follow each other in a branch of a tree. A feature
+        that is in none of the lists is not used.
     newton : {"plain", "exact", "neumann"}, default "plain"
         Curvatures of ``loss="xendcg"``; see :class:`~rankwright.losses.XENDCG`.
     skip_empty : bool, default True
@@ -130,6 +139,8 @@ class BoostedRanker(ForestRanker):
         max_bin: int = 255,
         subsample: float = 1.0,
         colsample: float = 1.0,
+        monotone_constraints: Mapping[Feature, int] | Sequence[int] | None = None,
+        interaction_constraints: Sequence[Sequence[Feature]] | None = None,
         newton: Newton = "plain",
         skip_empty: bool = True,
         early_stopping_rounds: int | None = None,
@@ -147,6 +158,8 @@ class BoostedRanker(ForestRanker):
         self.max_bin = max_bin
         self.subsample = subsample
         self.colsample = colsample
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
         self.newton = newton
         self.skip_empty = skip_empty
         self.early_stopping_rounds = early_stopping_rounds
@@ -168,6 +181,7 @@ class BoostedRanker(ForestRanker):
         query_weight: ArrayLike | None = None,
         valid: Dataset | None = None,
         callback: Callback | None = None,
+        verbose: bool = False,
     ) -> BoostedRanker:
         """Learn from documents with labels.
 
@@ -189,9 +203,12 @@ class BoostedRanker(ForestRanker):
             Queries to measure ``eval_metric`` on after each tree.
         callback : callable, optional
             Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
+        verbose : bool, default False
+            Show the progress, on a terminal or in a notebook.
         """
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
-        return self._fit(data, valid, callback, X if isinstance(X, Dataset) else None)
+        with heard(verbose, show_fit(), callback) as told:
+            return self._fit(data, valid, told, X if isinstance(X, Dataset) else None)
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Columns, Metric
+from rankwright.showing import Brief
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
 
-@dataclass(frozen=True)
-class BoostingProgress:
+@dataclass(frozen=True, repr=False)
+class BoostingProgress(Brief):
     """How far a fit has come.
 
     Attributes
@@ -49,6 +50,23 @@ class BoostingProgress:
     def seconds_left(self) -> float:
         """Time that the other trees would take."""
         return self.seconds / self.iteration * (self.n_estimators - self.iteration)
+
+    @property
+    def total(self) -> int:
+        """Trees to grow at most, for progress bars."""
+        return self.n_estimators
+
+    def __str__(self) -> str:
+        parts = [f"tree {self.iteration} of {self.n_estimators}"]
+        values = (("train", self.train), ("valid", self.valid))
+        seen = [f"{value:.4f} ({name})" for name, value in values if not math.isnan(value)]
+        if seen:
+            parts.append(f"{self.metric} {', '.join(seen)}")
+        if not math.isnan(self.best):
+            parts.append(f"best {self.best:.4f} at {self.best_iteration}")
+        minutes, seconds = divmod(round(self.seconds_left), 60)
+        parts.append(f"{minutes}:{seconds:02} left")
+        return ", ".join(parts)
 
 
 Callback: TypeAlias = Callable[[BoostingProgress], object]  # a true answer stops

@@ -12,6 +12,7 @@ from rankwright.data.feature_names import listed
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Linear, Rules
 from rankwright.exports.targets.target import Missing
+from rankwright.showing import Brief
 
 _SAYS: dict[Missing, str] = {
     "zero": "takes a missing value for 0",
@@ -64,8 +65,8 @@ def _filled(linear: Linear, names: tuple[str, ...]) -> Iterator[str]:
             yield name
 
 
-@dataclass(frozen=True)
-class MissingProbe:
+@dataclass(frozen=True, repr=False)
+class MissingProbe(Brief):
     """A tiny model whose score tells what a version does with missing values.
 
     Attributes

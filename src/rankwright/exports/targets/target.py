@@ -13,6 +13,7 @@ from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import Leaves, Rules
+from rankwright.showing import Brief
 
 Rows: TypeAlias = NDArray[Any]
 """Features as the engine reads them, a row for each document; NaN is missing."""
@@ -57,8 +58,8 @@ Missing = Literal["by-node", "zero", "right"]
 """What an engine does with a missing value: it follows the split, takes it for 0, or goes right."""
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, repr=False)
+class Options(Brief):
     """What a user may say of the place that a model goes to.
 
     Attributes
@@ -102,8 +103,8 @@ class Options:
             object.__setattr__(self, key, frozenset(names))
 
 
-@dataclass(frozen=True)
-class Gap:
+@dataclass(frozen=True, repr=False)
+class Gap(Brief):
     """Numbers that an engine sends to the other side of a split.
 
     Attributes
