@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +231,7 @@ def split_subtopics(text: str) -> list[str]:
     return sorted({part.strip() for part in parts} - {""})
 
 
-def _covers(texts: NDArray[np.object_], relevant: NDArray[np.bool_], groups: Groups) -> _Covers:
+def _covers(texts: NDArray[Any], relevant: NDArray[np.bool_], groups: Groups) -> _Covers:
     distinct, code = np.unique(texts.astype(str), return_inverse=True)
     named = [split_subtopics(text) for text in distinct.tolist()]
     number = {name: i for i, name in enumerate(sorted({n for names in named for n in names}))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,7 @@ class _Unique:
     highest: Floats
 
 
-def _keys(texts: NDArray[np.object_], groups: Groups) -> Ints:
+def _keys(texts: NDArray[Any], groups: Groups) -> Ints:
     """Return numbers that are equal for documents of one query with the same text."""
     distinct, code = np.unique(texts.astype(str), return_inverse=True)
     n_rows = len(texts)
