@@ -46,11 +46,11 @@ FIRST = "The process loads the file once, into memory that it has never had."
 def run(quick: bool = False) -> None:
     """Benchmark."""
     path = letor_files(QUICK_N_QUERIES if quick else N_QUERIES)
-    title = "Loading a LETOR file"
+    whole = "Loading a LETOR file"
     for name, title, again, contenders in (
-        ("loading", title, True, [*_pair(path, THREADS), *_others(path)]),
-        ("loading-first", f"{title}, the first time", False, _pair(path, THREADS, again=False)),
-        ("loading-one-thread", f"{title}, one thread", True, _pair(path, 1)),
+        ("loading", whole, True, [*_pair(path, THREADS), *_others(path)]),
+        ("loading-first", f"{whole}, the first time", False, _pair(path, THREADS, again=False)),
+        ("loading-one-thread", f"{whole}, one thread", True, _pair(path, 1)),
     ):
         task = Task(
             name=name,
