@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -118,10 +118,8 @@ def compare(
     the best one cannot be exported.
     """
     from rankwright.comparison.compare import compare as run
-    from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    roles = {"subtopics": subtopics, "group": group, "duplicates": duplicates}
-    metrics = read_metrics(metric or DEFAULT_METRICS, roles)
+    metrics = read_metrics(metric, subtopics=subtopics, group=group, duplicates=duplicates)
     refit = refit_of(refit, export_to, out)
     _check_before(as_json and as_csv, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
@@ -130,6 +128,7 @@ def compare(
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)
+    place: Any = {"folder": out, "overwrite": overwrite, "allow_overlap": allow_overlap}
     with resumable("--overwrite"):
         with plain_warnings():
             result = run(
@@ -139,14 +138,11 @@ def compare(
                 n_trials=trials,
                 random_state=seed,
                 n_jobs=jobs,
-                folder=out,
-                overwrite=overwrite,
-                allow_overlap=allow_overlap,
+                **place,
                 segments=segment or [],
                 verbose=True,
             )
-        for what in noise or []:
-            _study_noise(result, entries, what, out, seed, jobs)
+        _study_noise(result, entries, noise or [], out, seed, jobs)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         result.card |= {"title": title, "files": list(filter(None, [data, valid, test]))}
         files = _write_all(result, steps, out, spreadsheet_safe, refit, export_to)
@@ -237,23 +233,29 @@ def _print_result(result: Comparison, entries: list[Entry], as_json: bool, as_cs
 
 
 def _study_noise(
-    result: Comparison, entries: list[Entry], noise: Noise, out: str, seed: int, jobs: int | None
+    result: Comparison,
+    entries: list[Entry],
+    noises: Sequence[Noise],
+    out: str,
+    seed: int,
+    jobs: int | None,
 ) -> None:
     """Add the curves of the compared models, with the parameters that were chosen."""
-    tuned = result.tuned(entries)
-    if not tuned:
+    tuned = result.tuned(entries) if noises else []
+    if noises and not tuned:
         raise ValueError("--noise needs a model that is not a baseline.")
-    study = study_noise(
-        result.folds[0].joined(),
-        noise,
-        tuned,
-        Path(out) / "noise-fits",
-        metric=result.measure(result.metrics[0]),
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    result.noise.append(study)
-    draw_study(study, Path(out) / f"noise-{noise.value}.svg")
+    for noise in noises:
+        study = study_noise(
+            result.folds[0].joined(),
+            noise,
+            tuned,
+            Path(out) / "noise-fits",
+            metric=result.measure(result.metrics[0]),
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        result.noise.append(study)
+        draw_study(study, Path(out) / f"noise-{noise.value}.svg")
 
 
 def _read_with_ids(path: Any, *, columns: Columns, jobs: int | None, **letor: Any) -> Any:

@@ -105,10 +105,8 @@ def evaluate(
     tested against it.
     """
     from rankwright.evaluation import evaluate as measure
-    from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    roles = {"subtopics": subtopics, "group": group, "duplicates": duplicates}
-    metrics = read_metrics(metric or DEFAULT_METRICS, roles)
+    metrics = read_metrics(metric, subtopics=subtopics, group=group, duplicates=duplicates)
     paths = _named_paths(systems)
     only = next(iter(paths)) if len(paths) == 1 else None
     for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
