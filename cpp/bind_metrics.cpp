@@ -1,3 +1,4 @@
+#include "novelty.hpp"
 #include "python.hpp"
 #include "rank_metrics.hpp"
 #include "ranking.hpp"
@@ -42,9 +43,64 @@ void require_discounts(const Ranking& ranking, std::size_t k, const In<double>& 
     require(discount.size() >= depth_of(k, longest), "discount must cover every rank that counts");
 }
 
+void require_queries(const Ranking& ranking, const In<double>& counts) {
+    require(counts.size() + 1 == ranking.indptr.size(), "there must be one count per query");
+    const auto all = view(counts);
+    require(std::all_of(all.begin(), all.end(), [](double n) { return n >= 0 && n < 1e15; }),
+            "counts must not be negative");
+}
+
+void require_offsets(const In<std::int64_t>& indptr, std::size_t n) {
+    const auto all = view(indptr);
+    require(!all.empty() && all.front() == 0 && std::is_sorted(all.begin(), all.end()) &&
+                static_cast<std::size_t>(all.back()) == n,
+            "offsets must go from 0 to the number of entries");
+}
+
 }  // namespace
 
 void bind_metrics(nb::module_& m) {
+    m.def(
+        "novelty_gains",
+        [](In<std::int64_t> begin, In<std::int64_t> size, In<std::int64_t> covering,
+           In<std::int64_t> before, In<double> discount, double alpha) {
+            const std::size_t n = begin.size();
+            require(size.size() == n && covering.size() == n && before.size() == n,
+                    "all must have one entry per block");
+            for (std::size_t i = 0; i < n; ++i) {
+                require(begin.data()[i] >= 0 && before.data()[i] >= 0 && covering.data()[i] > 0 &&
+                            covering.data()[i] <= size.data()[i],
+                        "blocks must hold the documents that cover a subtopic");
+            }
+            require(alpha >= 0 && alpha <= 1, "alpha must lie between 0 and 1");
+            return make_array<double>(n, [&](double* out) {
+                NoveltyGain gain(view(discount), alpha);
+                for (std::size_t i = 0; i < n; ++i) {
+                    out[i] =
+                        gain(begin.data()[i], size.data()[i], covering.data()[i], before.data()[i]);
+                }
+            });
+        },
+        "begin"_a, "size"_a, "covering"_a, "before"_a, "discount"_a, "alpha"_a,
+        "Gain of a subtopic in each block of tied documents that has some that cover it.");
+    m.def(
+        "greedy_gains",
+        [](In<std::int64_t> documents, In<std::int64_t> subtopics, In<std::int64_t> indptr,
+           In<double> discount, double alpha, bool by_row) {
+            require(documents.size() > 0, "documents must be offsets");
+            require_offsets(documents, subtopics.size());
+            require_offsets(indptr, documents.size() - 1);
+            const auto all = view(subtopics);
+            require(std::all_of(all.begin(), all.end(), [](std::int64_t t) { return t >= 0; }),
+                    "subtopics must not be negative");
+            require(alpha >= 0 && alpha <= 1, "alpha must lie between 0 and 1");
+            return make_array<double>(indptr.size() - 1, [&](double* out) {
+                greedy_gains(view(documents), all, view(indptr), view(discount), alpha, by_row,
+                             out);
+            });
+        },
+        "documents"_a, "subtopics"_a, "indptr"_a, "discount"_a, "alpha"_a, "by_row"_a,
+        "Gain of each query's documents in the order that takes the best next one.");
     nb::class_<Rule>(m, "Rule", "Tie rule, value of undefined queries, threads.")
         .def(
             "__init__",
@@ -157,6 +213,32 @@ void bind_metrics(nb::module_& m) {
                 });
             },
             "k"_a, "threshold"_a, "rule"_a)
+        .def(
+            "r_precision",
+            [](const Ranking& ranking, double threshold, In<double> n_relevant, const Rule& rule) {
+                require_queries(ranking, n_relevant);
+                return per_query_of(
+                    ranking, rule, [=, all = view(n_relevant)](const RankedQuery& query) {
+                        const double r = all[query.index];
+                        if (r == 0) return kUndefined;
+                        return relevant_up_to(query, static_cast<std::size_t>(r), threshold) / r;
+                    });
+            },
+            "threshold"_a, "n_relevant"_a, "rule"_a)
+        .def(
+            "bpref",
+            [](const Ranking& ranking, double threshold, In<double> n_relevant,
+               In<double> n_irrelevant, const Rule& rule) {
+                require_queries(ranking, n_relevant);
+                require_queries(ranking, n_irrelevant);
+                return per_query_of(ranking, rule,
+                                    [=, good = view(n_relevant),
+                                     bad = view(n_irrelevant)](const RankedQuery& query) {
+                                        return binary_preference(
+                                            query, threshold, good[query.index], bad[query.index]);
+                                    });
+            },
+            "threshold"_a, "n_relevant"_a, "n_irrelevant"_a, "rule"_a)
         .def(
             "err",
             [](const Ranking& ranking, std::size_t k, double max_grade, const Rule& rule) {

@@ -29,6 +29,7 @@ struct RankedQuery {
     std::span<const double> labels;
     std::span<const std::uint8_t> tied;
     bool has_ties;
+    std::size_t index = 0;  // among the queries
 
     std::size_t size() const { return labels.size(); }
     std::size_t block_end(std::size_t begin) const {
@@ -157,6 +158,46 @@ inline double average_precision(const RankedQuery& query, std::size_t k, double 
         begin = end;
     }
     return sum / static_cast<double>(by_cutoff && k > 0 ? std::min(n_relevant, k) : n_relevant);
+}
+
+// How many relevant documents stand among the first `depth`.
+inline double relevant_up_to(const RankedQuery& query, std::size_t depth, double threshold) {
+    depth = std::min(depth, query.size());
+    double hits = 0;
+    for (std::size_t begin = 0; begin < depth;) {
+        const std::size_t end = query.block_end(begin);
+        const auto r = static_cast<double>(
+            count_relevant(query.labels.subspan(begin, end - begin), threshold));
+        const auto n = static_cast<double>(end - begin);
+        hits += r * (static_cast<double>(std::min(end, depth) - begin) / n);
+        begin = end;
+    }
+    return hits;
+}
+
+// 1/R sum over relevant documents of 1 - min(n, R) / min(R, N), n being the irrelevant documents
+// above one. Of b irrelevant documents tied with it, any number from 0 to b stands above it with
+// the same probability.
+inline double binary_preference(const RankedQuery& query, double threshold, double n_relevant,
+                                double n_irrelevant) {
+    if (n_relevant == 0) return kUndefined;
+    const double scale = std::min(n_relevant, n_irrelevant);
+    double sum = 0, above = 0;
+    for (std::size_t begin = 0; begin < query.size();) {
+        const std::size_t end = query.block_end(begin);
+        const auto r = static_cast<double>(
+            count_relevant(query.labels.subspan(begin, end - begin), threshold));
+        const double b = static_cast<double>(end - begin) - r;
+        if (r > 0) {
+            const double least = std::min(above, n_relevant);
+            const double rising = std::min(b, n_relevant - least);  // until R is reached
+            const double total = (rising + 1) * (least + rising / 2) + (b - rising) * n_relevant;
+            sum += scale > 0 ? r * (1 - total / (b + 1) / scale) : r;
+        }
+        above += b;
+        begin = end;
+    }
+    return sum / n_relevant;
 }
 
 // sum over ranks i of weight(i) P(the first relevant document stands at rank i).
@@ -436,7 +477,7 @@ class TieSettler {
                 begin = end;
             }
         }
-        return {labels_, tied_, false};
+        return {labels_, tied_, false, query.index};
     }
 };
 
@@ -455,7 +496,7 @@ void each_query(const Ranking& ranking, Ties ties, double empty, int n_threads, 
         for (std::size_t q = cuts[task]; q < cuts[task + 1]; ++q) {
             const std::size_t begin = ranking.indptr[q], m = ranking.indptr[q + 1] - begin;
             const RankedQuery query{labels.subspan(begin, m), tied.subspan(begin, m),
-                                    ranking.has_ties[q] != 0};
+                                    ranking.has_ties[q] != 0, q};
             const double value = m == 0 ? kUndefined : metric(settle(query, ties));
             out[q] = std::isnan(value) ? empty : value;
         }

@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "sphinx_copybutton",
     "mathml",
 ]
 exclude_patterns = ["_build"]
@@ -33,6 +34,11 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 add_module_names = False
 
+# The button copies what was typed, without prompts and output. Its script is part of the pages.
+copybutton_prompt_text = r">>> |\.\.\. ?|\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+
 # Formulas become MathML when the pages are built, so that they need no script and no network.
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
@@ -40,7 +46,9 @@ html_title = "rankwright"
 html_static_path = ["_static"]
 html_css_files = ["rankwright.css"]
 html_copy_source = False
-html_sidebars = {name: [] for name in ("index", "start", "design")}  # they have no subpages
+html_sidebars = {
+    name: [] for name in ("index", "start", "design", "glossary")
+}  # they have no subpages
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "rankwright"},

@@ -1,3 +1,3 @@
 """Scripts beside the pages are no tests."""
 
-collect_ignore = ["conf.py", "figures.py", "screenshot.py"]
+collect_ignore = ["conf.py", "examples", "figures.py", "screenshot.py"]

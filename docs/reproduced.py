@@ -10,6 +10,7 @@ from pathlib import Path
 from rankwright.experiments.page import (
     errata,
     highlights,
+    in_a_sentence,
     paper_page,
     proof_table,
     records,
@@ -28,9 +29,13 @@ def main() -> None:
     for paper in dict.fromkeys(record["paper"] for record in found):
         mine = [record for record in found if record["paper"] == paper]
         replace_part(DOCS / "papers" / f"{paper}.md", paper_page(mine, f"results/{paper}"))
-    count = f"{len(errata(DOCS / 'papers'))} errata, each a test."
-    parts = (highlights(found), proof_table(found), f"{count}\n")
-    replace_part(DOCS.parent / "README.md", "\n".join(parts))
+    replace_part(DOCS / "papers" / "index.md", proof_table(found))
+    count = len(errata(DOCS / "papers"))
+    line = (
+        f"`make reproduce` found these. {in_a_sentence(found)} {count} errata, each a test. "
+        "[All results](docs/papers/index.md) · [titles](CITATION.cff)"
+    )
+    replace_part(DOCS.parent / "README.md", f"{highlights(found, 'docs/papers')}\n{line}\n")
 
 
 if __name__ == "__main__":

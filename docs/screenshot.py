@@ -33,13 +33,14 @@ def main() -> None:
         page = browser.new_page(viewport={"width": WIDTH, "height": 1400}, color_scheme="light")
         page.goto(REPORT.resolve().as_uri())
         page.wait_for_selector("html[data-ready]")
-        page.locator("#model-a").select_option(label="best-feature")
+        page.locator("#model-a").select_option(label="lambdarank-trees")
         page.locator("#found button").nth(1).click()
         page.locator("#lists .right li button").first.click()
         page.add_style_tag(
             content=f"{HIDDEN} {{ display: none !important; }} h2 {{ margin-top: 1.2rem; }}"
-            ".plot-and-list { grid-template-columns: 27rem 1fr; } main { padding-bottom: 0; }"
-            ".found { max-height: 22rem; } section { margin-top: 1rem; padding-top: 1rem; }"
+            ".plot-and-list { grid-template-columns: 23rem 1fr; } main { padding-bottom: 0; }"
+            ".found { max-height: 19rem; flex-basis: 10rem; }"
+            "section { margin-top: 1rem; padding-top: 1rem; }"
         )
         page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
         box = page.locator("main").bounding_box()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import rankwright as rw
 from rankwright.comparison import Comparison, Entry, compare
 from rankwright.evaluation import rotate
@@ -13,7 +15,7 @@ def make_comparison() -> Comparison:
     """Compare a few models on three folds; one of them fails."""
     data = rw.data.make_mslr_like(n_queries=45, n_features=10, mean_docs=14)
     assert data.doc_ids is not None
-    names = data.doc_ids.astype(object)
+    names = np.array([f"{name}-of-a-large-collection" for name in data.doc_ids], dtype=object)
     names[0] = HOSTILE
     long = "a_feature_whose_name_is_longer_than_the_screen_of_a_phone_is_wide_by_far"
     features = [long, *(f"feature {j}" for j in range(2, 11))]

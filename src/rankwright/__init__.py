@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankwright import (
+        baselines,
         comparison,
         data,
+        estimator,
         evaluation,
+        exceptions,
         experiments,
         exports,
         linear,
         losses,
         metrics,
         online,
+        penalties,
+        persistence,
         predtron,
         problems,
         report,
         scoring,
         solvers,
+        streaming,
         text,
         theory,
         trees,
@@ -98,20 +104,26 @@ _WHERE = {
     "DataWarning": "rankwright.exceptions",
 }
 _PACKAGES = (
+    "baselines",
     "comparison",
     "data",
+    "estimator",
     "evaluation",
+    "exceptions",
     "experiments",
     "exports",
     "linear",
     "losses",
     "metrics",
     "online",
+    "penalties",
+    "persistence",
     "predtron",
     "problems",
     "report",
     "scoring",
     "solvers",
+    "streaming",
     "text",
     "theory",
     "trees",
@@ -141,11 +153,14 @@ __all__ = [
     "SLAMPerceptron",
     "Scorer",
     "WidrowHoff",
+    "baselines",
     "compare",
     "comparison",
     "data",
+    "estimator",
     "evaluate",
     "evaluation",
+    "exceptions",
     "experiments",
     "export",
     "exports",
@@ -156,6 +171,8 @@ __all__ = [
     "losses",
     "metrics",
     "online",
+    "penalties",
+    "persistence",
     "predtron",
     "problems",
     "rank",
@@ -165,6 +182,7 @@ __all__ = [
     "scoring",
     "solvers",
     "stream",
+    "streaming",
     "text",
     "theory",
     "top_k",
@@ -175,12 +193,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"rankwright.{name}")
-    if name in _WHERE:
-        return getattr(import_module(_WHERE[name]), name)
-    raise AttributeError(f"module 'rankwright' has no attribute {name!r}")
+if not TYPE_CHECKING:  # or every name would be one to a type checker
+
+    def __getattr__(name: str) -> Any:
+        if name in _PACKAGES:
+            return import_module(f"rankwright.{name}")
+        if name in _WHERE:
+            return getattr(import_module(_WHERE[name]), name)
+        raise AttributeError(f"module 'rankwright' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -569,6 +569,48 @@ class ForestScorer:
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def walkers(self, X: Rows) -> Walkers: ...
 
+def novelty_gains(
+    begin: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    size: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    covering: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    before: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    discount: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    alpha: float,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """
+    Gain of a subtopic in each block of tied documents that has some that cover it.
+    """
+
+def greedy_gains(
+    documents: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    subtopics: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    indptr: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    discount: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    alpha: float,
+    by_row: bool,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """
+    Gain of each query's documents in the order that takes the best next one.
+    """
+
 class Rule:
     """Tie rule, value of undefined queries, threads."""
 
@@ -636,6 +678,25 @@ class Ranking:
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def hit_rate(
         self, k: int, threshold: float, rule: Rule
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def r_precision(
+        self,
+        threshold: float,
+        n_relevant: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        rule: Rule,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def bpref(
+        self,
+        threshold: float,
+        n_relevant: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_irrelevant: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        rule: Rule,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def err(
         self, k: int, max_grade: float, rule: Rule

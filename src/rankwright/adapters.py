@@ -6,10 +6,16 @@ passed by name, and only where the signature has it: the third argument of many 
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from rankwright.data.categories import column_of, decoded
 from rankwright.data.dataset import Dataset
 
 # Rows are gathered, so that sizes and numbers of queries tell them: LightGBM's, CatBoost's names.
@@ -55,3 +61,91 @@ def check_estimator(estimator: Any, name: str, *, searched: bool) -> None:
             f"{name}: an estimator must have {', '.join(needed)}, but {type(estimator).__name__} "
             f"has no {', '.join(missing)}. Derive it from sklearn.base.BaseEstimator."
         )
+
+
+# ---- pipelines of scikit-learn ----
+
+
+def chooses_by_name(estimator: Any) -> bool:
+    """Tell whether a pipeline chooses columns by their names, and so takes data frames only."""
+    return any(
+        isinstance(column, str)
+        for choice in _of_kind(estimator, "ColumnTransformer")
+        for _, _, columns in choice.transformers
+        for column in _one_by_one(columns)
+    )
+
+
+def rows_for(estimator: Any, dataset: Dataset) -> Any:
+    """Return features as an estimator takes them: a matrix, or a frame with texts of categories."""
+    if not chooses_by_name(estimator):
+        return dataset.X
+    names = dataset.feature_names
+    if names is None:
+        raise TypeError("this pipeline chooses columns by name, but the features have none.")
+    columns = {}
+    for j, name in enumerate(names):
+        levels, values = dataset.features.categories.get(name), column_of(dataset.X, j)
+        columns[name] = values if levels is None else decoded(values, levels)
+    return _frame(columns)
+
+
+def encoded_texts(estimator: Any) -> dict[str, list[str]]:
+    """Return the texts that a fitted pipeline knows of columns that it chooses by name."""
+    found: dict[str, Any] = {}
+    for choice in _of_kind(estimator, "ColumnTransformer"):
+        for _, step, columns in getattr(choice, "transformers_", ()):
+            listed = _one_by_one(columns)
+            for encoder in _of_kind(step, "OneHotEncoder", "OrdinalEncoder"):
+                known = getattr(encoder, "categories_", [])
+                if len(known) == len(listed) and all(type(name) is str for name in listed):
+                    found |= dict(zip(listed, known, strict=True))
+    texts = {name: [text for text in known if type(text) is str] for name, known in found.items()}
+    return {name: levels for name, levels in texts.items() if levels}
+
+
+def keep_names_of(estimator: Any, names: Any) -> None:
+    """Keep the names of features where a pipeline looks for them: in its first step."""
+    first: Any = estimator.steps[0][1] if _is_pipeline(estimator) else None
+    if names is not None and "n_features_in_" in getattr(first, "__dict__", {}):
+        first.feature_names_in_ = np.array(names, dtype=object)
+
+
+def predicted(estimator: Any, rows: Any) -> Any:
+    """Return predictions; that a matrix has no names is no reason to warn: they were compared."""
+    if not _is_pipeline(getattr(estimator, "estimator", estimator)):
+        return estimator.predict(rows)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return estimator.predict(rows)
+
+
+def _is_pipeline(estimator: Any) -> bool:
+    return type(estimator).__name__ == "Pipeline"
+
+
+def _of_kind(step: Any, *kinds: str) -> Iterator[Any]:
+    """Yield the steps of some classes, wherever in a pipeline they are."""
+    if type(step).__name__ in kinds:
+        yield step
+    elif type(step).__name__ in ("Pipeline", "FeatureUnion"):
+        for _, inner in getattr(step, "steps", None) or step.transformer_list:
+            yield from _of_kind(inner, *kinds)
+
+
+def _one_by_one(columns: Any) -> list[Any]:
+    """Return columns as they are told to a ColumnTransformer, one by one."""
+    if isinstance(columns, slice):
+        return [columns.start, columns.stop]
+    return [columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else [*columns]
+
+
+def _frame(columns: dict[str, Any]) -> Any:
+    """Return a data frame such as scikit-learn takes."""
+    for package in ("pandas", "polars"):
+        with contextlib.suppress(ModuleNotFoundError):
+            return import_module(package).DataFrame(columns)
+    raise ModuleNotFoundError(
+        "this pipeline chooses columns by name, for which scikit-learn needs a data frame: "
+        "pip install pandas."
+    )

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.missing import Missing
 from rankwright.data.validation import Floats
-from rankwright.estimator import Ranker, check_fitted_array, mean_weights
+from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.inputs import check_features, check_ranking_data
 from rankwright.metrics import parse
+from rankwright.score import mean_weights
 from rankwright.scoring.topics import hashed_scores
 
 

@@ -22,28 +22,30 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from rankwright.adapters import query_arguments
+from rankwright.adapters import (
+    chooses_by_name,
+    encoded_texts,
+    keep_names_of,
+    predicted,
+    query_arguments,
+    rows_for,
+)
 from rankwright.data.alignment import Features
 from rankwright.data.categories import check_categories
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
-from rankwright.data.groups import Groups, gather
 from rankwright.data.missing import filled
-from rankwright.data.validation import Floats, Matrix, check_qid, check_weights, check_X
+from rankwright.data.validation import Floats, Matrix, check_X
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import gathered_weights, known_features, scored, set_names
+from rankwright.inputs import known_features, scored, set_names
 from rankwright.losses import Loss, from_name
-from rankwright.losses.loss import sum_by_query
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import WithValue
-from rankwright.metrics.dcg import NDCG
-from rankwright.metrics.metric import mean_of_queries
 from rankwright.parameters import check_parameters
 from rankwright.refitting import Refitted
+from rankwright.score import mean_ndcg
 from rankwright.scoring.state import check_floats
 from rankwright.scoring.sums import check_arithmetic
-
-SCORE_METRIC = NDCG(k=10)
 
 
 class Model(Protocol):
@@ -110,9 +112,13 @@ class Model(Protocol):
         more = self.query_arguments(dataset)
         if valid is not None:
             more["valid"] = valid
-        this.fit(dataset.X, dataset.y, **more)
+        this.fit(self.rows(dataset), dataset.y, **more)
         self.keep_names(dataset)
         return self
+
+    def rows(self, dataset: Dataset) -> Any:
+        """Return the features of a data set as ``fit`` and ``predict`` take them."""
+        return dataset.X
 
     def query_arguments(self, dataset: Dataset) -> dict[str, Any]:
         """Return the arguments of ``fit`` that tell which documents belong to which query."""
@@ -185,8 +191,11 @@ class Model(Protocol):
 
     def predict_dataset(self, dataset: Dataset) -> Any:
         """Return what :meth:`predict` says of the documents, whatever the order of the columns."""
-        this: Any = self
-        return this.predict(self.align(dataset).X)
+        return self.predict_aligned(self.align(dataset))
+
+    def predict_aligned(self, dataset: Dataset) -> Any:
+        """Return what :meth:`predict` says of documents that have the features of this model."""
+        return predicted(self, self.rows(dataset))
 
     def linear_weights(self) -> Floats | None:
         """Return the weight of each feature, or None unless there is one for each."""
@@ -252,19 +261,25 @@ class PlainModel(Model):
         """Return the arguments that the signature of the estimator's ``fit`` has for them."""
         return query_arguments(self.estimator, dataset)
 
+    def rows(self, dataset: Dataset) -> Any:
+        """Return the features as a matrix, or as a frame where columns are chosen by name."""
+        return rows_for(self.estimator, dataset)
+
     def keep_names(self, dataset: Dataset) -> None:
-        """Do nothing: with names, scikit-learn would warn of arrays, such as it was fitted to."""
+        """Keep the names in a pipeline; others would warn of arrays, which they were fitted to."""
+        keep_names_of(self.estimator, dataset.feature_names)
 
     def encoded(self, dataset: Dataset) -> Dataset:
-        """Refuse categories: without names, their levels would not be found again."""
-        if dataset.features.categories:
+        """Refuse categories that no column is chosen for: their levels would not be found again."""
+        if dataset.features.categories and not chooses_by_name(self.estimator):
             first = min(dataset.features.categories)
             raise TypeError(f"{kind_of(self)} takes no categories, such as {first!r}.")
         return dataset
 
     def features(self) -> Features:
         """Return the features that the estimator says it was fitted to."""
-        return replace(known_features(self), owner=f"this {kind_of(self)}")
+        known = replace(known_features(self), owner=f"this {kind_of(self)}")
+        return replace(known, categories=encoded_texts(self.estimator))
 
     def align(
         self, dataset: Dataset, *, path: str | None = None, name: str | None = None
@@ -348,36 +363,6 @@ class Ranker(Model, Estimator):
 def check_fitted_array(model: Any, name: str, shape: tuple[int, ...]) -> None:
     """Raise unless a model that was read from a file has this array of finite float64."""
     check_floats(vars(model), name, shape)
-
-
-def mean_ndcg(
-    scores: Floats, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None = None
-) -> float:
-    """Return mean NDCG@10, the ``score`` of every ranker; higher is better."""
-    labels = np.asarray(y, dtype=np.float64)
-    order, groups = gather(check_qid(qid, len(labels)))
-    if order is not None:
-        labels, scores = labels[order], scores[order]
-    weights = gathered_weights(sample_weight, "sample_weight", groups, order)
-    if weights is None:
-        return SCORE_METRIC.mean(labels, scores, groups)
-    values = SCORE_METRIC.per_query(labels, scores, groups)
-    return mean_of_queries(values, str(SCORE_METRIC), mean_weights(weights, groups))
-
-
-def mean_weights(weights: Floats, groups: Groups) -> Floats:
-    """Return what a query counts in a mean over queries: the mean weight of its documents."""
-    return sum_by_query(weights, groups) / np.maximum(groups.sizes, 1)
-
-
-def mean_score(values: Any, sample_weight: ArrayLike | None) -> float:
-    """Return the mean of the scores of rows, or their weighted mean."""
-    scores = np.asarray(values, dtype=np.float64)
-    if sample_weight is None:
-        return float(np.mean(scores))
-    return float(
-        np.average(scores, weights=check_weights(sample_weight, "sample_weight", len(scores)))
-    )
 
 
 def known_loss(loss: Any) -> Loss | None:

@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import IO, Any, NoReturn, TypeVar
 
@@ -24,6 +25,7 @@ from rankwright.models import CLASSES
 
 FORMAT = 1
 HEADER = "header.json"
+PIPELINE = "Pipeline"  # of scikit-learn, with a model at its end
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 _KEYS = {
     "format": int,
@@ -39,6 +41,8 @@ _MAX_PADDING = 64 << 20
 T = TypeVar("T")
 # Makes an object of what :func:`decode` does not know: an object of JSON, with a tag.
 Objects = Callable[[dict[str, Any]], Any]
+# The same, of the file's arrays too, from which it takes what it uses.
+ObjectsOfFile = Callable[[dict[str, Any], dict[str, Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,16 @@ def read_model(path: str | PathLike[str], build: Callable[[IO[bytes]], T]) -> T:
         raise DataError(f"cannot be read: {reason}.", path=path) from None
 
 
-def read_saved(stream: IO[bytes], objects: Objects) -> SavedModel:
+def read_saved(stream: IO[bytes], objects: ObjectsOfFile) -> SavedModel:
     """Return what a stream says of a model; ``objects`` makes what has a tag of its own."""
+    header, arrays = header_and_arrays(stream)
+    if header["class"] == PIPELINE:
+        raise DataError("is a pipeline of scikit-learn, and no scorer: load it as a model.")
+    return decoded_model(header, arrays, objects)
+
+
+def header_and_arrays(stream: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the header and the arrays by name."""
     with open_archive(stream) as archive:
         header = _header(archive)
         wanted = [HEADER, *(archive_entry(name) for name in header["arrays"])]
@@ -83,19 +95,31 @@ def read_saved(stream: IO[bytes], objects: Objects) -> SavedModel:
             raise DataError(f"must hold {short(wanted)}, but holds {short(archive.namelist())}.")
         arrays = {name: _read_entry(archive, archive_entry(name)) for name in header["arrays"]}
     kind = header["class"]
-    if kind not in CLASSES:
+    if kind not in CLASSES and kind != PIPELINE:
         raise DataError(f"class must be one of {', '.join(CLASSES)}, but is {short(kind)}.")
     _check_padding(header)
+    return header, arrays
+
+
+def decoded_model(
+    header: dict[str, Any], arrays: dict[str, Any], objects: ObjectsOfFile
+) -> SavedModel:
+    """Return what a header says of a model."""
+    kind, of_file = header["class"], partial(objects, arrays)
     try:
-        params = {key: decode(value, objects) for key, value in header["params"].items()}
-        fitted = {key: decode(value, objects) for key, value in header["fitted"].items()}
+        params, fitted = (decoded_values(header[part], of_file) for part in ("params", "fitted"))
     except RecursionError:
         raise DataError(f"{HEADER} is nested too deeply.") from None
     fitted |= arrays
+    check_attributes(kind, fitted)
+    return SavedModel(kind, params, fitted)
+
+
+def check_attributes(kind: str, fitted: dict[str, Any]) -> None:
+    """Raise unless these are names that fitted attributes of a model may have."""
     for key in fitted:
         if not ATTRIBUTE.fullmatch(key):
             raise no_attribute(kind, key)
-    return SavedModel(kind, params, fitted)
 
 
 def check_features_in(fitted: dict[str, Any]) -> None:
@@ -202,15 +226,24 @@ def decode(value: Any, objects: Objects) -> Any:
             return make(np.array, {"object": found, "dtype": np.bool_ if truths else np.float64})
         case [("texts", list(items))] if all(type(item) is str for item in items):
             return np.array(items, dtype=str)
+        case [("pairs", list(pairs))] if all(
+            type(pair) is list and len(pair) == 2 and type(pair[0]) is int for pair in pairs
+        ):
+            return {key: decode(item, objects) for key, item in pairs}
         case [("dict", dict(items))]:
             return {key: decode(item, objects) for key, item in items.items()}
     return objects(value)
 
 
+def decoded_values(values: dict[str, Any], objects: Objects) -> dict[str, Any]:
+    """Return values by name as they were before they were written as JSON."""
+    return {key: decode(value, objects) for key, value in values.items()}
+
+
 def of_fields(kind: Any, params: dict[str, Any], objects: Objects) -> Any:
     """Make a data class of its fields."""
     known = [field.name for field in dataclasses.fields(kind)]
-    return make(kind, {key: decode(value, objects) for key, value in params.items()}, known)
+    return make(kind, decoded_values(params, objects), known)
 
 
 def make(kind: Any, params: dict[str, Any], known: Collection[str] | None = None) -> Any:

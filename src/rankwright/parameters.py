@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -48,6 +48,14 @@ def _are_positive(values: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return array.ndim == 1 and bool((np.isfinite(array) & (array > 0)).all())
+
+
+def _are_signs(values: Iterable[Any]) -> bool:
+    return all(_is_whole(value) and value in (-1, 0, 1) for value in values)
+
+
+def _is_feature(value: Any) -> bool:
+    return isinstance(value, str) or _is_whole(value)
 
 
 def whole(least: int) -> Rule:
@@ -140,6 +148,24 @@ RULES: Mapping[str, Rule] = {
     "colsample": SHARE,
     "early_stopping_rounds": whole(1),
     "eval_train": TRUTH,
+    "monotone_constraints": Rule(
+        "a dict of features or a list, with -1, 0 and 1 as values",
+        lambda value: (
+            _are_signs(value.values()) and all(_is_feature(key) for key in value)
+            if isinstance(value, Mapping)
+            else isinstance(value, Sequence | np.ndarray) and _are_signs(value)
+        ),
+    ),
+    "interaction_constraints": Rule(
+        "lists of features",
+        lambda value: (
+            isinstance(value, list | tuple)
+            and all(
+                isinstance(group, list | tuple) and group and all(map(_is_feature, group))
+                for group in value
+            )
+        ),
+    ),
     # all of them, or of several kinds
     "skip_empty": TRUTH,
     "random_state": whole(0),

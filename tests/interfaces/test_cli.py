@@ -277,7 +277,7 @@ def test_strict_info_fails_on_a_warning_only(run: Cli, files: Path) -> None:
     code, out, err = run("info", "odd.txt", "--strict")
     assert (code, err) == (1, "")
     assert "warning       1 label is unusual" in out
-    assert "warning       1 query is split over the file" in out
+    assert "warning       1 query has rows that are not adjacent" in out
     assert run("info", "odd.txt")[0] == 0
     assert run("info", "odd.txt", "--strict", "--json")[0] == 1
 
@@ -310,7 +310,7 @@ def test_conversion_keeps_rows_and_their_order(run: Cli, scattered: Path, name: 
     ds = rw.read(scattered / "scattered.txt", dtype="float64")
     assert (code, out) == (0, "")
     assert err == f"{name}: {ds!r}\n"
-    options = {} if ".csv" in name or ".parquet" in name else {"dtype": "float64"}
+    options: Any = {} if ".csv" in name or ".parquet" in name else {"dtype": "float64"}
     again = rw.read(scattered / name, **options)
     np.testing.assert_array_equal(again.X, ds.X)
     np.testing.assert_array_equal(again.y, ds.y)

@@ -91,6 +91,24 @@ def test_text_names_every_term(folder: Path) -> None:
     assert "- R_X and B were read off DATA and the model" in text
 
 
+def test_the_first_line_says_what_the_bound_is_worth(folder: Path) -> None:
+    fitted(folder)
+    theorem = read_json(folder)["theorem_8"]
+    assert theorem["excess_at_alpha"] > theorem["trivial"]
+    assert run(folder).stdout.splitlines()[0] == (
+        "No guarantee on new queries: the bound on the excess loss, "
+        f"{theorem['excess_at_alpha']:.4g}, is vacuous, since the losses of any two weights differ "
+        f"by at most {theorem['trivial']:.4g}."
+    )
+    fitted(folder, "listnet", penalty="l1")  # the theorem's own penalty weight is taken
+    theorem = read_json(folder)["theorem_8"]
+    assert theorem["excess_at_alpha"] < theorem["trivial"]
+    assert run(folder).stdout.startswith(
+        "On new queries, with the reservations below: an expected loss at most "
+        f"{theorem['excess_at_alpha']:.4g} above that of the best weights of this length.\n\n"
+    )
+
+
 def test_standardized_features_are_measured_as_they_were_penalised(folder: Path) -> None:
     model, ds = fitted(folder, standardize=True), rw.read(folder / "data.txt")
     facts = read_json(folder)

@@ -488,6 +488,111 @@ def hit_rate(
     return over_orders(y, s, lambda ranked: float(_hits(ranked, k, threshold) > 0), ties)
 
 
+def f1(
+    y: Values,
+    s: Values,
+    *,
+    k: int | None = None,
+    threshold: float = 1.0,
+    ties: Ties = "order",
+    empty: Empty = "skip",
+) -> float:
+    """Harmonic mean of precision at `k` (of all documents without a cutoff) and recall at `k`.
+
+    Parameters
+    ----------
+    y, s, k, threshold, ties, empty
+        As in `ap`.
+
+    Returns
+    -------
+    float
+        The value; 0 where both are 0.
+    """
+    relevant = _relevant(y, threshold)
+    if relevant == 0:
+        return _empty_value(empty)
+
+    def of(ranked: Ranked) -> float:
+        hits = _hits(ranked, k, threshold)
+        p, r = hits / (len(ranked) if k is None else k), hits / relevant
+        return 2 * p * r / (p + r) if hits else 0.0
+
+    return over_orders(y, s, of, ties)
+
+
+def r_precision(
+    y: Values, s: Values, *, threshold: float = 1.0, ties: Ties = "order", empty: Empty = "skip"
+) -> float:
+    """Share of relevant documents among the first ``R``, if there are ``R`` relevant ones.
+
+    Parameters
+    ----------
+    y, s, threshold, ties, empty
+        As in `ap`.
+
+    Returns
+    -------
+    float
+        The value.
+    """
+    relevant = _relevant(y, threshold)
+    if relevant == 0:
+        return _empty_value(empty)
+    return over_orders(y, s, lambda ranked: _hits(ranked, relevant, threshold) / relevant, ties)
+
+
+def _bpref_of(ranked: Ranked, threshold: float) -> float:
+    relevant = _relevant(ranked, threshold)
+    other = len(ranked) - relevant
+    total = 0.0
+    for r, label in enumerate(ranked):
+        if label >= threshold:
+            above = sum(1 for v in ranked[:r] if v < threshold)
+            total += 1 - min(above, relevant) / min(relevant, other) if above else 1
+    return total / relevant
+
+
+def bpref(
+    y: Values, s: Values, *, threshold: float = 1.0, ties: Ties = "order", empty: Empty = "skip"
+) -> float:
+    """Binary preference as in trec_eval, all documents being judged.
+
+    Parameters
+    ----------
+    y, s, threshold, ties, empty
+        As in `ap`.
+
+    Returns
+    -------
+    float
+        The value.
+    """
+    if _relevant(y, threshold) == 0:
+        return _empty_value(empty)
+    return over_orders(y, s, lambda ranked: _bpref_of(ranked, threshold), ties)
+
+
+def judged(y: Values, s: Values, *, k: int | None = None, ties: Ties = "order") -> float:
+    """Share of the documents among the first `k` whose label is not nan.
+
+    Parameters
+    ----------
+    y, s, k, ties
+        As in `ap`; labels may be nan.
+
+    Returns
+    -------
+    float
+        The value; nan without documents.
+    """
+    if not len(y):
+        return math.nan
+    known = [0.0 if math.isnan(label) else 1.0 for label in y]
+    depth = _depth(len(known), k)
+    return over_orders(known, s, lambda ranked: sum(ranked[:depth]) / depth, ties)
+
+
 def _rbp_of(ranked: Ranked, p: float, k: int | None, threshold: float) -> float:
     depth = _depth(len(ranked), k)
     hits = [r for r in range(1, depth + 1) if ranked[r - 1] >= threshold]

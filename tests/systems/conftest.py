@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+import warnings
+from importlib import import_module
+from typing import Any, NoReturn
 
 import pytest
+
+
+def package(name: str) -> Any:
+    """Return a package, or skip the test as :func:`missing` does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages about others
+        try:
+            return import_module(name)
+        except ModuleNotFoundError:
+            missing(name)
 
 
 def missing(what: str) -> NoReturn:

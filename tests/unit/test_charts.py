@@ -69,6 +69,28 @@ def test_a_scatter_chart_with_a_diagonal_has_equal_axes() -> None:
     assert [row["label"] for row in rows(chart) if "label" in row] == ["q1", "q2"]
 
 
+def test_ticks_stand_where_they_are_asked_for_and_a_value_is_marked() -> None:
+    chart = line_chart({"a": Series(T, T)}, ticks=[1.0, 2.5, 5.0], marked=2.5)
+    rule, line = chart.to_dict()["layer"]
+    assert rule["mark"]["type"] == "rule"
+    assert line["encoding"]["x"]["axis"]["values"] == [1.0, 2.5, 5.0]
+    assert {"x": 2.5} in rows(chart)
+
+
+@pytest.mark.parametrize(("qualities", "best"), [((0.2, 0.5, 0.4), 0.1), ((np.nan,) * 3, 0.01)])
+def test_a_path_is_marked_where_validation_is_best(
+    qualities: tuple[float, ...], best: float
+) -> None:
+    from rankwright.linear import PathPoint
+    from rankwright.report import path_chart
+
+    points = [
+        PathPoint(alpha, np.zeros(2), 1.0, 2, quality, loss)
+        for alpha, quality, loss in zip((1.0, 0.1, 0.01), qualities, (0.9, 0.8, 0.7), strict=True)
+    ]
+    assert {"x": best} in rows(path_chart(points))
+
+
 def contrast_with_white(color: str) -> float:
     """Return the contrast ratio of WCAG 2."""
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]

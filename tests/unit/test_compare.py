@@ -268,6 +268,7 @@ def test_everything_is_written_down(result: rw.Comparison, tmp_path: Path) -> No
         "timings.csv",
         "pairs.csv",
         "per_query.csv",
+        "leaderboard.tex",
         "comparison.json",
     ]
     facts = json.loads(files[-1].read_text(encoding="utf-8"))

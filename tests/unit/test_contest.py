@@ -177,9 +177,7 @@ def standing(name: str, values: Any, family: str = "", **costs: Any) -> Standing
 def told(*standings: Standing, reference: str | None = None) -> tuple[str, str]:
     order = sorted(standings, key=lambda s: -s.means["ndcg@10"])
     pairs = held_against(order, "ndcg@10", reference)
-    return tuple(  # type: ignore[return-value]
-        say(order, pairs, "ndcg@10", reference) for say in (verdict, advice)
-    )
+    return verdict(order, pairs, "ndcg@10", reference), advice(order, pairs, reference)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.rglob("*.md")) if "_build" not in p.parts)]
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^```{code-block} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FRACTION = re.compile(r"-?\d+\.\d{5,}")  # its last digits depend on the platform
 
 
@@ -162,8 +163,16 @@ def test_console_blocks_show_what_happens(page: Path, programs: Path) -> None:
         # The Python examples before a block make the files that it uses, in their ``folder``.
         _run_python(text[done : block.start()], names)
         done = block.end()
+        write_files(text[: block.start()], names["folder"])
         commands, expected = _split(block[1])
         assert _run_shell(commands, names["folder"], programs) == expected
+
+
+def write_files(text: str, folder: str) -> None:
+    """Write the files that a page shows, which have their names as captions."""
+    for name, content in _FILE.findall(text):
+        Path(folder, name).write_text(content, encoding="utf-8")
+        Path(folder, name).chmod(0o755)
 
 
 def _run_python(text: str, names: dict[str, Any]) -> None:

@@ -13,7 +13,14 @@ import pytest
 from rankwright.exceptions import DataError
 from rankwright.experiments import PAPERS, Context, Findings, Row, chosen, reproduce
 from rankwright.experiments.findings import difference_row, mean_of
-from rankwright.experiments.page import highlights, paper_page, proof_table, records, replace_part
+from rankwright.experiments.page import (
+    highlights,
+    in_a_sentence,
+    paper_page,
+    proof_table,
+    records,
+    replace_part,
+)
 from rankwright.experiments.prank_learners import rows as compared_rows
 from rankwright.experiments.prank_ratings import COLLECTIONS
 
@@ -183,16 +190,19 @@ def test_pages(tmp_path: Path) -> None:
     _, folder = result_of("slam", "scale")
     found = records(folder.parent)
     assert "| slam | " not in proof_table(found)
-    assert "[slam](docs/papers/slam.md)" in proof_table(found)
+    assert "[slam](slam.md)" in proof_table(found)
     page = paper_page([record for record in found if record["paper"] == "slam"], "results/slam")
     assert "### Theorem 5, Algorithm 1: the printed step size" in page
     assert "](results/slam/scale.svg)" in page
     barred = {**found[0], "rows": [{**found[0]["rows"][0], "what": "|z|^2"}]}
     assert "| \\|z\\|^2 |" in paper_page([barred], "")  # a table's cell, not three
-    claims = highlights(found).splitlines()
+    assert in_a_sentence(found).startswith("Of all claims, 2 hold or are reproduced, 1 are refuted")
+    claims = highlights(found, "docs/papers").splitlines()
     assert len(claims) == 3  # of one paper, the others have no results here
     assert claims[2].startswith("| [slam](docs/papers/slam.md) | cumulative loss of Algorithm 1")
     assert claims[2].endswith("| 2,418 | as printed 5,000, only misordered 1.08 | refuted |")
+    undecided = [{**row, "verdict": "undecided"} for row in found[0]["rows"]]
+    assert len(highlights([{**found[0], "rows": undecided}], "").splitlines()) == 2
     path = tmp_path / "slam.md"
     path.write_text("# SLAM\n\nWords.\n")
     replace_part(path, "first")

@@ -529,9 +529,12 @@ def test_text_that_is_no_metric_is_refused(text: str, message: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize("what", [5, None, NDCG, ["ndcg"]])
+@pytest.mark.parametrize("what", [5, None, ["ndcg"]])
 def test_what_is_neither_text_nor_metric_is_refused(what: Any) -> None:
-    message = f"a metric must be text or a Metric, such as NDCG(k=10), but is {what!r}."
+    message = (
+        "a metric must be text, a Metric, such as NDCG(k=10), or a function of labels and scores, "
+        f"but is {what!r}."
+    )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         parse(what)
 

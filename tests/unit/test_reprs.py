@@ -18,7 +18,8 @@ from rankwright.data import Run
 from rankwright.data.corruptions import find_corruption
 from rankwright.data.noise import label_noise_up_to
 from rankwright.evaluation import Fold, compare_pairs, explain, permutation_importance, split
-from rankwright.evaluation.contest import Contest, Segment
+from rankwright.evaluation.contest import Contest
+from rankwright.evaluation.segmented import Segment
 from rankwright.evaluation.segments import Part
 from rankwright.evaluation.significance import Pairs
 from rankwright.metrics import explain_difference, parse
@@ -114,6 +115,7 @@ def real_ones(data: rw.Dataset, folder: Path) -> dict[type, Any]:
         rw.export(ranker, "ranklib", str(folder / "model.txt")),
         rw.verify(str(folder / "model.cert.json")),
         Choice(("a", "b")),
+        rw.metrics.FunctionMetric(lambda labels, scores: 0.0, "nothing"),
         find_corruption("cascade"),
         label_noise_up_to(4.0),
         Guarantee("Theorem 1", "loss", "a + b", 1 / 3, {"a": 1.0, "b": 2.0}),

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from rankwright.data import make_mslr_like
+from rankwright.data import make_mslr_like, make_shop
 from rankwright.metrics import NDCG
 
 
@@ -68,3 +68,19 @@ def test_sizes_must_be_positive(name: str, value: int) -> None:
     message = f"{name} must be a positive integer, but is {value}."
     with pytest.raises(ValueError, match=re.escape(message)):
         make_mslr_like(**sizes)
+
+
+def test_the_shop_has_what_tables_have() -> None:
+    table = make_shop(n_queries=250, random_state=3)
+    assert table == make_shop(n_queries=250, random_state=3)
+    assert table != make_shop(n_queries=250, random_state=4)
+    n_rows = len(table["query"])
+    assert {len(column) for column in table.values()} == {n_rows}
+    assert len(set(table["query"])) == 250
+    assert len(set(table["product"])) == n_rows
+    assert len(set(zip(table["query"], table["market"], strict=True))) == 250
+    assert 0.15 < sum(rating is None for rating in table["rating"]) / n_rows < 0.25
+    shares = [table["relevance"].count(grade) / n_rows for grade in range(4)]
+    assert shares == pytest.approx([0.55, 0.25, 0.15, 0.05], abs=1e-3)
+    with pytest.raises(ValueError, match="n_queries must be a positive integer, but is 0"):
+        make_shop(0)

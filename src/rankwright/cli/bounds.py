@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,17 +34,18 @@ def bounds(
 
     Exits with 1 if the loss falls below its bound on a query.
     """
+    from rankwright.estimator import as_model, kind_of
     from rankwright.exceptions import DataError
     from rankwright.linear import generalization_of
     from rankwright.persistence import load
     from rankwright.theory import certificate
 
-    ranker = load(model)
+    ranker: Any = as_model(load(model))
     dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs)
     loss = ranker.loss_for(dataset.y)
     if loss is None or ranker.linear_weights() is None:
         raise DataError(
-            f"must be a linear model with a loss, but is a {type(ranker).__name__}.", path=model
+            f"must be a linear model with a loss, but is a {kind_of(ranker)}.", path=model
         )
     with doing("Scoring"):
         scores = ranker.predict(dataset.X)
@@ -63,11 +64,30 @@ def bounds(
         }
         typer.echo(json.dumps(facts, indent=2))
     else:
+        _print_summary(theorem)
         _print_certificate(loss, mean_loss, proof)
         typer.echo("")
         _print_theorem(theorem, reservations)
     if proof is not None and not proof.holds:
         raise typer.Exit(1)
+
+
+def _print_summary(theorem: Generalization | None) -> None:
+    """Say first what the numbers come to."""
+    if theorem is None:
+        return
+    bound, any_two = theorem.excess_at_alpha, theorem.trivial
+    if bound >= any_two:
+        text = (
+            f"No guarantee on new queries: the bound on the excess loss, {bound:.4g}, is vacuous, "
+            f"since the losses of any two weights differ by at most {any_two:.4g}."
+        )
+    else:
+        text = (
+            f"On new queries, with the reservations below: an expected loss at most {bound:.4g} "
+            "above that of the best weights of this length."
+        )
+    typer.echo(f"{text}\n")
 
 
 def _print_certificate(loss: Loss, mean_loss: float, proof: LossCertificate | None) -> None:

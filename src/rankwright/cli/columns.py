@@ -26,24 +26,24 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             _Names,
             typer.Option(
-                help="Tables: columns to use, with commas, or repeated; all numbers by default."
+                help="Tables: feature columns, separated by commas; all numeric ones by default."
             ),
         ],
         None,
     ),
     "ignore": (
-        Annotated[_Names, typer.Option(help="Tables: columns to leave out, likewise.")],
+        Annotated[_Names, typer.Option(help="Tables: columns to ignore, likewise.")],
         None,
     ),
     "categorical": (
-        Annotated[_Names, typer.Option(help="Tables: columns of categories, likewise.")],
+        Annotated[_Names, typer.Option(help="Tables: categorical columns, likewise.")],
         None,
     ),
     "format": (
         Annotated[
             str | None,
             typer.Option(
-                help="What DATA is, if its name does not tell: letor, csv, tsv, jsonl, parquet."
+                help="Format of DATA, if its name does not say: letor, csv, tsv, jsonl, parquet."
             ),
         ],
         None,
@@ -65,7 +65,8 @@ _FOR_MODELS: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool,
             typer.Option(
-                "--missing-indicator", help="A feature more for each that lacks values: 1 there."
+                "--missing-indicator",
+                help="Add a feature for each with missing values: 1 where missing.",
             ),
         ],
         False,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.evaluate import Metrics, Segments, Title, kept_for
+from rankwright.cli.evaluate import Segments, Title
 from rankwright.cli.export import export_winner, refit_of
+from rankwright.cli.metrics import Duplicates, Group, Metrics, Subtopics, kept_for, read_metrics
 from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
@@ -44,26 +45,30 @@ _REPORT = "report.html"
 
 
 DataOrFolds = Annotated[
-    str, typer.Argument(help="A file as for info, or a folder with Fold1 ... FoldK (LETOR).")
+    str, typer.Argument(help="A data file, or a folder with Fold1 ... FoldK (LETOR).")
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option(help="Names of models, with commas, or a TOML file; all by default."),
+    typer.Option(help="Models, separated by commas, or a TOML file; all by default."),
 ]
-Test = Annotated[str | None, typer.Option(help="Test queries; cut from DATA by default.")]
-Valid = Annotated[str | None, typer.Option(help="Validation queries; cut from DATA by default.")]
+Test = Annotated[str | None, typer.Option(help="File of test queries; by default 20 % of DATA.")]
+Valid = Annotated[
+    str | None, typer.Option(help="File of validation queries; by default 20 % of DATA.")
+]
 Folds = Annotated[
-    int | None, typer.Option(min=3, help="Cut DATA into this many folds; each is tested on once.")
+    int | None, typer.Option(min=3, help="Split DATA into this many folds; each is tested on once.")
 ]
 Noises = Annotated[
     list[Noise] | None,
-    typer.Option(help="Also study how the models behave with this noise; may be repeated."),
+    typer.Option(help="Also study how the models cope with this noise; repeatable."),
 ]
 Refit = Annotated[
     str | None,
-    typer.Option(help="Fit the best model to all queries, and write it to this file (*.rw)."),
+    typer.Option(help="Fit the best model to all queries and write it to this file (*.rw)."),
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Parameters to try for each model and fold.")]
+Trials = Annotated[
+    int, typer.Option(min=1, help="Parameter settings to try for each model and fold.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of splits, searches and tests.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print metrics as CSV.")]
 RunFolder = Annotated[
@@ -88,6 +93,9 @@ def compare(
     folds: Folds = None,
     models: Models = None,
     metric: Metrics = None,
+    subtopics: Subtopics = None,
+    group: Group = None,
+    duplicates: Duplicates = None,
     segment: Segments = None,
     noise: Noises = None,
     trials: Trials = 8,
@@ -104,19 +112,20 @@ def compare(
     spreadsheet_safe: SpreadsheetSafe = False,
     jobs: Processes = None,
 ) -> None:
-    """Fit rankers side by side, and say which is best and whether that is certain.
+    """Compare rankers on your data: say which is best, and whether that is certain.
 
-    Run again with the same --out, it does only what is missing. Exits with 1 if a model failed, or
+    With the same --out again, it does only what is missing. Exits with 1 if a model failed, or
     the best one cannot be exported.
     """
     from rankwright.comparison.compare import compare as run
     from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    metrics = metric or list(DEFAULT_METRICS)
+    roles = {"subtopics": subtopics, "group": group, "duplicates": duplicates}
+    metrics = read_metrics(metric or DEFAULT_METRICS, roles)
     refit = refit_of(refit, export_to, out)
-    _check_before(metrics, as_json and as_csv, out, overwrite, refit, data, test, valid)
+    _check_before(as_json and as_csv, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
-    columns = kept_for(columns, segment or [], data)
+    columns = kept_for(columns, segment or [], data, metrics)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
@@ -149,7 +158,6 @@ def compare(
 
 
 def _check_before(
-    metrics: list[str],
     two_forms: bool,
     out: str,
     overwrite: bool,
@@ -160,13 +168,10 @@ def _check_before(
     from rankwright.comparison.place import check_comparison_folder
     from rankwright.data.files import STANDARD
     from rankwright.data.writing import check_not_read
-    from rankwright.metrics import parse
     from rankwright.persistence import check_model_path
 
     if two_forms:
         raise ValueError("--json and --csv exclude each other.")
-    for name in metrics:
-        parse(name)
     check_comparison_folder(out, overwrite=overwrite)
     if refit == STANDARD:
         raise ValueError("--refit must be a file: the table is on standard output.")
@@ -243,7 +248,7 @@ def _study_noise(
         noise,
         tuned,
         Path(out) / "noise-fits",
-        metric=result.metrics[0],
+        metric=result.measure(result.metrics[0]),
         random_state=seed,
         n_jobs=jobs,
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def convert(
     data: DataFile,
-    out: Annotated[str, typer.Argument(help="The file to write; its name tells the format.")],
+    out: Annotated[str, typer.Argument(help="The file to write; its ending sets the format.")],
     out_format: OutFormat = None,
     columns: Columns = TABLE,
     doc_ids: Annotated[

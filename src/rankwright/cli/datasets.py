@@ -22,12 +22,12 @@ Folder = Annotated[
 ]
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
 
-app = typer.Typer(help="List public benchmarks; get them.", add_completion=False)
+app = typer.Typer(help="List and download public benchmarks.", add_completion=False)
 
 
 @app.callback(invoke_without_command=True)
 def datasets(context: typer.Context, folder: Folder = None, as_json: Json = False) -> None:
-    """List public benchmarks and say which are here; get NAME fetches one."""
+    """List public benchmarks, and which of them are here; get NAME downloads one."""
     if context.invoked_subcommand is not None:
         context.obj = folder
         return
@@ -54,7 +54,7 @@ def datasets(context: typer.Context, folder: Folder = None, as_json: Json = Fals
 
 @app.command("show")
 def show(context: typer.Context, name: Name, folder: Folder = None) -> None:
-    """Say what a data set is, its terms, and exactly what to do to have it."""
+    """Say what a data set is, what its terms are, and how to get it."""
     from rankwright.data.benchmarks import find_benchmark
 
     root = folder or context.obj

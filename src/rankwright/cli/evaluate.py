@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TABLE
+from rankwright.cli.metrics import (
+    Duplicates,
+    Group,
+    Metrics,
+    Subtopics,
+    exposure_by_group,
+    kept_for,
+    print_groups,
+    read_metrics,
+)
 from rankwright.cli.standings import print_segments, print_systems
 from rankwright.cli.terminal import DataFile, Jobs, Json, doing, print_table, read_dataset
 
@@ -20,20 +30,12 @@ if TYPE_CHECKING:
     from rankwright.data.columns import Columns
     from rankwright.evaluation import Contest, Evaluation
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        "-m",
-        help="What to measure: ndcg@10, 'ap(threshold=2)', lightgbm:ndcg@5, ...; repeatable.",
-    ),
-]
 Segments = Annotated[
     list[str] | None,
     typer.Option(
         "--segment",
-        help="Measure kinds of queries apart: a COLUMN of the table, list-length, or head:COLUMN "
-        "with the traffic of each query; repeatable.",
+        help="Also measure groups of queries: by a COLUMN of the table, by list-length, or by "
+        "head:COLUMN, where the column has the traffic of each query; repeatable.",
     ),
 ]
 Title = Annotated[str, typer.Option(help="Heading of the report.")]
@@ -48,26 +50,31 @@ Systems = Annotated[
     ),
 ]
 Reference = Annotated[
-    str | None, typer.Option(help="Compare the others with this one, not with the first.")
+    str | None, typer.Option(help="Compare the others with this system instead of the first.")
 ]
 FailIfWorse = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Exit with 1 if the first metric of another is worse than that of the first by more "
-        "than this.",
+        help="Exit with 1 if another system is worse than the first by more than this, by the "
+        "first metric.",
     ),
 ]
 Unscored = Annotated[
     str,
-    typer.Option(help="Documents without a score in a table or run: error, or last in rank."),
+    typer.Option(help="Documents without a score in a table or run: error, or last (ranked last)."),
+]
+UnjudgedWord = Annotated[
+    str, typer.Option("--unjudged", help="Documents of a run without a label: irrelevant, remove.")
 ]
 Report = Annotated[
-    str | None, typer.Option(help="Write the comparison of several as a page (.html).")
+    str | None, typer.Option(help="Write the comparison of several systems as a page (.html).")
 ]
-PerQuery = Annotated[str | None, typer.Option(help="Write values by query (.tsv or .json).")]
+PerQuery = Annotated[
+    str | None, typer.Option(help="Write the value of each query (.tsv or .json).")
+]
 ScoresFormat = Annotated[
-    str | None, typer.Option(help="What SCORES is, if its name does not tell: run, csv, ...")
+    str | None, typer.Option(help="Format of SCORES, if the name does not say: run, csv, ...")
 ]
 
 
@@ -75,10 +82,14 @@ def evaluate(
     data: DataFile,
     systems: Systems,
     metric: Metrics = None,
+    subtopics: Subtopics = None,
+    group: Group = None,
+    duplicates: Duplicates = None,
     segment: Segments = None,
     reference: Reference = None,
     fail_if_worse: FailIfWorse = None,
     unscored: Unscored = "error",
+    unjudged: UnjudgedWord = "irrelevant",
     report: Report = None,
     title: Title = "",
     per_query: PerQuery = None,
@@ -96,20 +107,22 @@ def evaluate(
     from rankwright.evaluation import evaluate as measure
     from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    names = metric or list(DEFAULT_METRICS)
+    roles = {"subtopics": subtopics, "group": group, "duplicates": duplicates}
+    metrics = read_metrics(metric or DEFAULT_METRICS, roles)
     paths = _named_paths(systems)
     only = next(iter(paths)) if len(paths) == 1 else None
     for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
     _check_systems(paths, for_several)
-    _check_paths(data, paths, names, unscored, per_query, report)
-    columns = kept_for(columns, segment or [], data)
+    _check_paths(data, paths, unscored, per_query, report)
+    columns = kept_for(columns, segment or [], data, metrics)
     dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored)
     options: dict[str, Any] = {"segments": segment or [], "reference": reference}
+    options["unjudged"] = unjudged
     with doing("Measuring"):
         result: Any = measure(
             found if only is None else found[only],
             dataset,
-            names,
+            metrics,
             **options,
             random_state=seed,
             n_jobs=jobs,
@@ -117,12 +130,15 @@ def evaluate(
     if per_query is not None:
         result.write_per_query(per_query)
     err = per_query == "-"  # which is the output then
+    groups = exposure_by_group(metrics, dataset, found)
     if only is not None:
-        _print_one(result, data, paths[only], as_json, err)
+        _print_one(result, data, paths[only], groups, as_json, err)
         return
-    result.card = {"data": data, "systems": paths}
+    result.card = {"data": data, "systems": paths} | ({"groups": groups} if groups else {})
     _write_page(result, report, title)
     print_systems(result, as_json, err=err)
+    if not as_json:
+        print_groups(groups, err=err)
     _fail_if_worse(result, fail_if_worse)
 
 
@@ -132,19 +148,6 @@ def _write_page(result: Contest, report: str | None, title: str) -> None:
 
         with doing("Writing the report"):
             write_report(result, report, title)
-
-
-def kept_for(columns: Columns, segments: Sequence[str], path: str) -> Columns:
-    """Return the columns of a table with those kept that segments need."""
-    from rankwright.data.formats import TABLES, format_of
-    from rankwright.evaluation.segments import column_of_segment
-
-    needed = [column for by in segments if (column := column_of_segment(by)) is not None]
-    if needed and not os.path.isdir(path) and format_of(path, columns.format) not in TABLES:
-        raise ValueError(
-            f"--segment {needed[0]} needs a table with that column, and {path} is none."
-        )
-    return replace(columns, keep=[*columns.keep, *dict.fromkeys(needed)])
 
 
 def _named_paths(texts: Sequence[str]) -> dict[str, str]:
@@ -179,7 +182,6 @@ def _check_systems(paths: Mapping[str, str], for_several: Mapping[str, Any]) -> 
 def _check_paths(
     data: str,
     paths: Mapping[str, str],
-    metrics: Sequence[str],
     unscored: str,
     per_query: str | None,
     report: str | None,
@@ -188,10 +190,7 @@ def _check_paths(
     from rankwright.data.scores import check_unscored
     from rankwright.data.writing import check_not_read, check_writable
     from rankwright.exceptions import DataError
-    from rankwright.metrics import parse
 
-    for name in metrics:
-        parse(name)
     check_unscored(unscored)
     for out in (per_query, report):
         if out is not None:
@@ -222,7 +221,7 @@ def _read_all(
 
     found: dict[str, Any] = {}
     for name, path in paths.items():
-        if _is_model(path):
+        if path.endswith(".rw"):
             with doing(f"Reading {path}"):
                 found[name] = load(path)
     others = {name: path for name, path in paths.items() if name not in found}
@@ -241,15 +240,12 @@ def _read_all(
     return dataset, {name: found[name] for name in paths}
 
 
-def _is_model(path: str) -> bool:
-    return path.endswith(".rw")
-
-
 def _features_of(models: Mapping[str, Any]) -> Any:
     """Return the features of all models together, by which columns of categories are known."""
     from rankwright.data.alignment import Features
+    from rankwright.estimator import as_model
 
-    known = [model.features() for model in models.values()]
+    known = [as_model(model).features() for model in models.values()]
     names = list(dict.fromkeys(name for one in known for name in one.names or ()))
     categories = {name: levels for one in known for name, levels in one.categories.items()}
     return Features(len(names), names, categories=categories) if names else None
@@ -258,11 +254,20 @@ def _features_of(models: Mapping[str, Any]) -> Any:
 # ---- printing ----
 
 
-def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: bool) -> None:
+def _print_one(
+    result: Evaluation,
+    data: str,
+    scores: str,
+    groups: Sequence[Mapping[str, Any]],
+    as_json: bool,
+    err: bool,
+) -> None:
     if as_json:
         facts: dict[str, Any] = {"data": data, "scores": scores, "metrics": result.to_dict()}
         if result.segments:
             facts["segments"] = [segment.to_dict() for segment in result.segments]
+        if groups:
+            facts["groups"] = groups
         typer.echo(json.dumps(facts, indent=2), err=err)
         return
     rows = [
@@ -271,16 +276,15 @@ def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: b
     ]
     print_table(["metric", "mean", "95 % interval", "queries"], rows, err=err)
     print_segments(result.segments, next(iter(result)), err=err)
+    print_groups(groups, err=err)
 
 
 def _fail_if_worse(result: Contest, margin: float | None) -> None:
     """Exit with 1 if a system is worse than the reference by more than the margin, if any."""
-    from rankwright.metrics import parse
-
     if margin is None:
         return
     metric = result.metrics[0]
-    sign = 1 if parse(metric).higher_is_better else -1
+    sign = 1 if result.measure(metric).higher_is_better else -1
     for pair in result.pairs:
         if not sign * pair.difference >= -margin:  # also where it is not defined
             typer.echo(

@@ -20,15 +20,15 @@ ModelFile = Annotated[str | None, typer.Argument(help="The model file (*.rw).")]
 Names = Annotated[
     str | None,
     typer.Option(
-        help="A file with what the engine calls the features: one name a line, or the model's name "
-        "or number, a tab, and the name."
+        help="A file with what the engine calls the features: one name per line, or the model's "
+        "name or number, a tab, and the name."
     ),
 ]
 SampleFile = Annotated[
     str | None,
     typer.Option(
         "--data",
-        help="Rows as the engine will see them: they are probed, and what changes is said.",
+        help="Rows as the engine will see them: they are probed too, and changes are reported.",
     ),
 ]
 LeavesAt = Annotated[
@@ -43,27 +43,32 @@ MissingThere = Annotated[
 
 def export(
     model: ModelFile = None,
-    to: Annotated[str | None, typer.Option(help="Where it goes; --list tells the targets.")] = None,
+    to: Annotated[str | None, typer.Option(help="The target; --list shows all.")] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="The file to write; the certificate lies beside it."),
+        typer.Option(
+            "--out", "-o", help="The file to write; its certificate is written beside it."
+        ),
     ] = None,
     data: SampleFile = None,
     names: Names = None,
     leaves: LeavesAt = None,
     probes: Annotated[
-        int | None, typer.Option(min=1, help="At most so many probe rows; all by default.")
+        int | None, typer.Option(min=1, help="At most this many probe rows; all by default.")
     ] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(help="Allow what is refused and a matter of judgement; repeatable."),
+        typer.Option(
+            help="Allow a refusal that is a matter of judgement, by its code; repeatable."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     name: Annotated[
-        str | None, typer.Option(help="What the model is called there; that of the file.")
+        str | None,
+        typer.Option(help="Name of the model in the engine; by default that of the file."),
     ] = None,
     store: Annotated[
-        str | None, typer.Option(help="The feature store, feature set or table there.")
+        str | None, typer.Option(help="Feature store, feature set or table in the engine.")
     ] = None,
     dialect: Annotated[
         str | None, typer.Option(help="sql: duckdb, sqlite, postgresql or clickhouse.")
@@ -71,14 +76,14 @@ def export(
     missing: MissingThere = None,
     present: Annotated[
         list[str] | None,
-        typer.Option(help="Features that every document has, with commas, or all; repeatable."),
+        typer.Option(help="Features that every document has, separated by commas, or all."),
     ] = None,
     known: Annotated[
         str | None,
-        typer.Option(help="A file with the features that the store has, one name a line."),
+        typer.Option(help="A file with the features that the store has, one name per line."),
     ] = None,
     list_targets: Annotated[
-        bool, typer.Option("--list", help="Say what each target can hold.")
+        bool, typer.Option("--list", help="Show what each target supports.")
     ] = False,
     columns: Columns = TABLE,
     as_json: Json = False,
@@ -117,6 +122,7 @@ def _export(
     **given: Any,
 ) -> None:
     from rankwright.data.writing import check_not_read
+    from rankwright.estimator import as_model
     from rankwright.exports.exporting import Paths
     from rankwright.exports.exporting import export as run
     from rankwright.exports.naming import read_names
@@ -132,7 +138,7 @@ def _export(
     ranker, sample = load(model), None
     if data is not None:
         columns = replace(columns, labelled=False)
-        sample = read_with_features(data, model, ranker, columns=columns, jobs=None)
+        sample = read_with_features(data, model, as_model(ranker), columns=columns, jobs=None)
     with doing(f"Exporting to {to}"):
         certificate = run(ranker, to, out, data=sample, names=called, **given)
     if as_json:

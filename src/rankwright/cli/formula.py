@@ -9,7 +9,7 @@ import typer
 
 def formula(
     model: Annotated[str, typer.Argument(help="The model file (*.rw).")],
-    digits: Annotated[int, typer.Option(help="Significant digits; 17 lose nothing.")] = 6,
+    digits: Annotated[int, typer.Option(help="Significant digits; 17 are exact.")] = 6,
 ) -> None:
     """Print a linear model as a formula, strongest features first."""
     from rankwright.linear import formula

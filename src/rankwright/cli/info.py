@@ -23,7 +23,7 @@ def info(
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
-    """Say what is in a file, and flag likely problems."""
+    """Summarise a data file, and warn of likely problems."""
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     with doing("Examining"):
         report = dataset.describe()

@@ -37,13 +37,16 @@ def noise_study(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            help="Names of models, with commas, or a TOML file; the first is the reference."
+            help="Models, separated by commas, or a TOML file; the first is the reference."
         ),
     ] = None,
     levels: Annotated[
-        str | None, typer.Option(help="Levels with commas; by default those of the noise.")
+        str | None,
+        typer.Option(help="Levels, separated by commas; the default depends on the noise."),
     ] = None,
-    trials: Annotated[int, typer.Option(min=2, help="Splits and corruptions.")] = 5,
+    trials: Annotated[
+        int, typer.Option(min=2, help="Number of random splits and corruptions.")
+    ] = 5,
     metric: Annotated[str, typer.Option("--metric", "-m", help="What to measure.")] = "ndcg@5",
     seed: Annotated[int, typer.Option(min=0, help="Seed of splits and corruptions.")] = 0,
     out: Annotated[
@@ -55,7 +58,7 @@ def noise_study(
 ) -> None:
     """Measure how rankers behave as their training data gets worse.
 
-    Run again with the same --out, it does only what is missing.
+    With the same --out again, it does only what is missing.
     """
     from rankwright.comparison.noise_study import DEFAULT_MODELS
     from rankwright.data.writing import check_writable_folder, make_folder, write_text

@@ -36,7 +36,7 @@ def path(
     penalty: Annotated[str, typer.Option(help="l1, l2 or elasticnet.")] = "l1",
     valid: Annotated[
         str | None,
-        typer.Option(help="Validation queries; by default 30 % of DATA are set aside."),
+        typer.Option(help="File of validation queries; by default 30 % of DATA."),
     ] = None,
     metric: Annotated[str, typer.Option(help="What to measure.")] = "ndcg@10",
     n_alphas: Annotated[int, typer.Option(help="Number of penalty weights.")] = 20,
@@ -45,7 +45,7 @@ def path(
     as_json: Json = False,
     jobs: Jobs = None,
 ) -> None:
-    """Fit a linear ranker for many penalty weights, from all weights 0 to nearly no penalty."""
+    """Fit a linear ranker with many penalties, from one that allows no weight to nearly none."""
     from rankwright.data.files import suffix
     from rankwright.data.writing import check_writable
     from rankwright.metrics import parse

@@ -30,12 +30,12 @@ def predict(
         typer.Option(
             "--out",
             "-o",
-            help="Where to write: .txt, .csv, .tsv, .jsonl, .parquet, .run; - is standard output.",
+            help="File to write: .txt, .csv, .tsv, .jsonl, .parquet, .run; - is standard output.",
         ),
     ] = "-",
     out_format: OutFormat = None,
     top: Annotated[
-        int | None, typer.Option(help="Only the first documents of each query, best first.")
+        int | None, typer.Option(help="Write only this many documents of each query, best first.")
     ] = None,
     columns: Columns = TABLE,
     jobs: Jobs = None,
@@ -49,12 +49,13 @@ def predict(
     from rankwright.data.parts import comes_in_parts
     from rankwright.data.scores import check_scores_format, write_scores
     from rankwright.data.writing import check_not_read, check_writable
+    from rankwright.estimator import as_model
     from rankwright.persistence import load
 
     kind = check_scores_format(out, out_format, top)
     check_writable(out)
     check_not_read(out, model, data)
-    ranker = load(model)
+    ranker = as_model(load(model))
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need
     if comes_in_parts(data, columns.format):
@@ -65,7 +66,7 @@ def predict(
             _require_another_way(reason, data)
     dataset = read_like_model(data, model, ranker, columns=columns, jobs=jobs, **letor)
     with doing("Scoring"):
-        scores = ranker.predict(dataset.X)
+        scores = ranker.predict_aligned(dataset)
     write_scores(scores, dataset, out, format=kind, top=top)
 
 
@@ -121,7 +122,7 @@ def _scored(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False
         if not tell:
             warnings.simplefilter("ignore")
         try:
-            return ranker.predict(ranker.align(part, path=data, name=model).X)
+            return ranker.predict_aligned(ranker.align(part, path=data, name=model))
         except ValueError as error:  # which names rows of the part, or features that come later
             raise CannotStream("a part of it cannot be scored") from error
 

@@ -31,7 +31,8 @@ def reproduce(
     figure: Annotated[str | None, typer.Option(help="Only this figure of the paper.")] = None,
     table: Annotated[str | None, typer.Option(help="Only this table of the paper.")] = None,
     scale: Annotated[
-        Scale, typer.Option(help="quick: seconds, orderings; full: the paper's size.")
+        Scale,
+        typer.Option(help="quick takes seconds and shows orderings; full has the paper's size."),
     ] = Scale.quick,
     data: Annotated[
         Path | None, typer.Option(help="Folder of public data sets, for the tables that need them.")
@@ -42,7 +43,7 @@ def reproduce(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a paper's experiments and compare."""
+    """Run a paper's experiments, and print its numbers beside ours."""
     from rankwright.data.writing import check_writable_folder
     from rankwright.experiments import Context, chosen
     from rankwright.experiments import reproduce as run

@@ -56,14 +56,16 @@ Write = Annotated[
 
 def simulate(
     data: DataFile,
-    out: Annotated[str, typer.Argument(help="The file to write; its name tells the format.")],
+    out: Annotated[str, typer.Argument(help="The file to write; its ending sets the format.")],
     noise: Annotated[Noise, typer.Option(help="How the data is corrupted.")],
     level: Level = None,
     probabilities: Probabilities = None,
     impressions: Annotated[int, typer.Option(help="Clicks: lists shown for each query.")] = 10,
     scores: Annotated[
         str | None,
-        typer.Option(help="Clicks: file of scores to rank by; shuffled without it."),
+        typer.Option(
+            help="Clicks: rank by the scores in this file; by default lists are shuffled."
+        ),
     ] = None,
     eta: Annotated[float, typer.Option(help="position, browsing: how fast attention falls.")] = 1.0,
     top: Annotated[

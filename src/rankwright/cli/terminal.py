@@ -26,27 +26,29 @@ DataFile = Annotated[
 ]
 DataFiles = Annotated[
     list[str],
-    typer.Argument(metavar="DATA", help="A file as for info; several are read as one."),
+    typer.Argument(metavar="DATA", help="A data file as for info; several are read as one."),
 ]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", help="NAME=VALUE: a parameter of the model; repeatable."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SpreadsheetSafe = Annotated[
     bool,
     typer.Option(
         "--spreadsheet-safe",
-        help="CSV: an apostrophe before texts that a spreadsheet would run as formulas.",
+        help="CSV: put an apostrophe before texts that a spreadsheet would run as formulas.",
     ),
 ]
 AllowOverlap = Annotated[
     bool,
-    typer.Option("--allow-overlap", help="Let validation and test queries be training queries."),
+    typer.Option(
+        "--allow-overlap", help="Allow training queries among the validation and test queries."
+    ),
 ]
 OutFormat = Annotated[
     str | None,
-    typer.Option("--out-format", help="What to write, if the name of the file does not tell."),
+    typer.Option("--out-format", help="Format to write, if the file name does not say."),
 ]
 
 

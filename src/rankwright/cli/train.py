@@ -31,30 +31,35 @@ if TYPE_CHECKING:
     from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
-Model = Annotated[str, typer.Option(help=f"What to train: {', '.join(NAMES)}.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        help=f"What to train; begin with linear, xendcg-trees or online. All: {', '.join(NAMES)}."
+    ),
+]
 LossName = Annotated[str | None, typer.Option(help="xendcg, listnet, domination, smooth-slam, ...")]
 Penalty = Annotated[
     str | None, typer.Option(help="Penalty on the weights: l1, l2, elasticnet or none.")
 ]
 Alpha = Annotated[
-    str | None, typer.Option(help="Weight of the penalty; 'auto' chooses by query folds.")
+    str | None, typer.Option(help="Weight of the penalty; 'auto' chooses by cross-validation.")
 ]
 Standardize = Annotated[
     bool | None,
     typer.Option(
         "--standardize/--no-standardize",
-        help="Bring features to one scale; on for linear and online models.",
+        help="Put features on one scale; on by default for linear and online models.",
     ),
 ]
 Paper = Annotated[
     bool,
     typer.Option(
-        "--paper", help="Online models: the paper's algorithm, one pass over the data as they are."
+        "--paper", help="Online models: the paper's algorithm, one pass over the raw data."
     ),
 ]
 Valid = Annotated[
     str | None,
-    typer.Option(help="Validation queries; boosted trees stop at the best iteration."),
+    typer.Option(help="File of validation queries, on which boosted trees stop early."),
 ]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Learn piece by piece from LETOR text of any size.")

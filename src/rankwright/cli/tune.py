@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
+from rankwright.cli.metrics import kept_for, read_metric
 from rankwright.cli.next_steps import train_command
 from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
@@ -49,7 +50,7 @@ StudyFile = Annotated[
 Out = Annotated[
     str | None,
     typer.Option(
-        "--out", "-o", help="Fit the best parameters to all of DATA, and write the model (*.rw)."
+        "--out", "-o", help="Fit the best parameters to all of DATA and write the model (*.rw)."
     ),
 ]
 
@@ -60,8 +61,11 @@ def tune(
     search: Search = None,
     param: Params = None,
     trials: Annotated[int, typer.Option(min=1, help="Total number of trials.")] = 20,
-    folds: Annotated[int, typer.Option(min=2, help="Folds, by query.")] = 3,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="What to optimise.")] = "ndcg@10",
+    folds: Annotated[int, typer.Option(min=2, help="Folds; queries are never split.")] = 3,
+    metric: Annotated[
+        str,
+        typer.Option("--metric", "-m", help="What to optimise, or FILE.py:FUNCTION, which is run."),
+    ] = "ndcg@10",
     sampler: Sampler = "random",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
@@ -70,14 +74,13 @@ def tune(
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
-    """Search the parameters of a model by query folds."""
+    """Search for the best parameters of a model, by cross-validation over queries."""
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
-    from rankwright.metrics import parse
     from rankwright.persistence import save
 
-    parse(metric)
+    measured = read_metric(metric)
     entry = entry_of(model, parse_params(param or []))
     space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
     if not space:
@@ -86,6 +89,7 @@ def tune(
     fill_missing(columns, entry.estimator)
     entry.estimator.check_params()
     _check_outputs(study, out, data)
+    columns = kept_for(columns, [], data, [measured])
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
     kept = contextlib.nullcontext() if study is None else resumable()
@@ -96,7 +100,7 @@ def tune(
             space,
             n_trials=trials,
             n_folds=folds,
-            metric=metric,
+            metric=measured,
             sampler=_sampler(sampler),
             random_state=seed,
             n_jobs=jobs,
@@ -127,14 +131,13 @@ def _check_outputs(study: str | None, out: str | None, data: str) -> None:
 def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
     from rankwright.comparison.views import parameter_text
-    from rankwright.metrics import parse
 
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "command": command}, indent=2), err=err)
         return
     shown = sorted(
         (t for t in result.trials if not t.error),
-        key=lambda t: -t.value if parse(result.metric).higher_is_better else t.value,
+        key=lambda t: -t.value if result.higher_is_better else t.value,
     )
     rows = [
         [str(t.number), f"{t.value:.4f}", *map(parameter_text, t.params.values())]

@@ -33,12 +33,14 @@ def verify(
     names: Names = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", help="The rows that the export was made with: all is probed again."),
+        typer.Option(
+            "--data", help="The rows that the export was made with, to repeat all probes."
+        ),
     ] = None,
     columns: Columns = TABLE,
     as_json: Json = False,
 ) -> None:
-    """Prove an export again; or say which logged scores are not the model's, and why.
+    """Check an export again, or explain logged scores that differ from the model's.
 
     Exits with 1 if something is not as it should be.
     """

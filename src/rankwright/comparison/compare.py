@@ -32,8 +32,9 @@ from rankwright.evaluation.measure import DEFAULT_METRICS
 from rankwright.evaluation.overlap import check_overlap
 from rankwright.evaluation.segments import parts_of_queries
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.metrics.metric import Metric, per_query_of_all
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.on_data import columns_of, per_query_on
+from rankwright.metrics.parsing import MetricLike, named_metrics
 from rankwright.progress import heard
 from rankwright.threads import n_threads
 
@@ -48,7 +49,7 @@ def compare(
     *,
     test: Dataset | None = None,
     valid: Dataset | None = None,
-    metrics: Sequence[str | Metric] = DEFAULT_METRICS,
+    metrics: Sequence[MetricLike] = DEFAULT_METRICS,
     n_trials: int = DEFAULT_TRIALS,
     random_state: int = 0,
     n_jobs: int | None = 1,
@@ -71,15 +72,15 @@ def compare(
     test, valid : Dataset, optional
         Test and validation queries, if ``data`` is a data set; without them they are cut from it by
         query.
-    metrics : sequence of str or Metric
+    metrics : sequence of str, Metric or function
         What to measure. By the first one parameters are chosen and rankers are ordered.
     n_trials : int, default 8
         Parameters to try for each model and fold: first the model's own, then seeded draws.
     random_state : int, default 0
         Seed of splits, draws and tests.
     n_jobs : int, optional
-        Processes; 1, the default, is this one. None is one for each core. Models of your own may be
-        defined in a notebook. The results do not depend on it.
+        Processes; 1, the default, is this one. None is one for each core. Models and metrics of
+        your own may be defined in a notebook. The results do not depend on it.
     executor : concurrent.futures.Executor, optional
         Takes the work in place of ``n_jobs`` processes: one call for each model and fold, which
         starts a process where it runs. On several machines it needs a ``folder`` that all share.
@@ -121,22 +122,23 @@ def compare(
     """
     begin = time.perf_counter()
     entries = _entries(models)
-    names = [str(metric) for metric in metrics]
-    if not names:
+    asked = named_metrics(metrics)
+    if not asked:
         raise ValueError("metrics must name at least one metric.")
+    main = next(iter(asked))
     check_count("n_trials", n_trials)
     folds = _as_folds(data, test, valid, random_state)
-    _check_metrics(names, folds)
+    _check_metrics(asked, folds)
     if not allow_overlap:
         check_overlap(folds)
     for by in segments:
         parts_of_queries(by, [fold.test for fold in folds])  # before the long training
     settings = {"trials": n_trials, "random_state": random_state}
     data_hashes = {fold.name: fold.fingerprint for fold in folds}
-    about = {"data": data_hashes, "metric": names[0], **settings}
+    about = {"data": data_hashes, "metric": main, **settings}
     with comparison_folder(folder, about, overwrite=overwrite) as place:
         jobs = [
-            _fold_job(entry, fold, place, names[0], n_trials=n_trials, random_state=random_state)
+            _fold_job(entry, fold, place, asked[main], n_trials=n_trials, random_state=random_state)
             for entry in entries
             for fold in folds
         ]
@@ -145,7 +147,7 @@ def compare(
         result = Comparison.build(
             entries,
             folds,
-            names,
+            list(metrics),
             outcomes,
             failures,
             settings={**settings, "processes": n_threads(n_jobs)},
@@ -189,13 +191,12 @@ def _as_folds(
     return folds
 
 
-def _check_metrics(names: list[str], folds: list[Fold]) -> None:
-    """Raise now, not after the training, if the labels do not suit the metrics."""
-    parsed = [parse(name) for name in names]
+def _check_metrics(metrics: dict[str, Metric], folds: list[Fold]) -> None:
+    """Raise now, not after the training, if labels or columns do not suit the metrics."""
     for fold in folds:
         for name, part in (("valid", fold.valid), ("test", fold.test)):
-            values = per_query_of_all(parsed, part.y, np.zeros(part.n_docs), part.groups)
-            for metric, column in zip(names, values, strict=True):
+            values = per_query_on(list(metrics.values()), part, np.zeros(part.n_docs))
+            for metric, column in zip(metrics, values, strict=True):
                 if np.isnan(column).all():
                     raise DataError(
                         f"{metric} is defined on none of the {name} queries of {fold.name}: there "
@@ -219,14 +220,16 @@ class _FoldJob:
         return self.entry.name, self.fold.name
 
 
-def _fold_job(entry: Entry, fold: Fold, place: Path, metric: str, **options: int) -> _FoldJob:
+def _fold_job(entry: Entry, fold: Fold, place: Path, metric: Metric, **options: int) -> _FoldJob:
+    # What the metric looks at is no part of the data's fingerprint: models do not see it.
+    columns = {name: columns_of(part, [metric]) for name, part in fold.parts().items()}
     asked = {"entry": entry.describe(), "fold": fold.name, "metric": metric, **options}
     return _FoldJob(
         entry,
         fold,
         {"entry": entry, "fold": fold, "metric": metric, **options},
         place / "models" / entry.name / fold.name,
-        key(what="search", data=fold.fingerprint, **asked),
+        key(what="search", data=fold.fingerprint, columns=columns, **asked),
     )
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from rankwright.evaluation.folds import Fold
 from rankwright.losses.own import as_loss
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric
 
 _MOST_POINTS = 1000  # of a guarantee plot
 
 
-def facts_of(model: Any, fold: Fold, metric: str) -> dict[str, Any]:
+def facts_of(model: Any, fold: Fold, metric: Metric) -> dict[str, Any]:
     """Return what a fitted model tells about itself: size, features, curves, guarantees."""
     from rankwright.estimator import as_model
 
@@ -36,12 +36,12 @@ def facts_of(model: Any, fold: Fold, metric: str) -> dict[str, Any]:
     return facts
 
 
-def _learning_curves(model: Any, fold: Fold, metric: str) -> dict[str, list[float]] | None:
+def _learning_curves(model: Any, fold: Fold, metric: Metric) -> dict[str, list[float]] | None:
     """Return learning curves by name: what was recorded, round by round."""
     return model.curves() or None
 
 
-def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
+def _path(model: Any, fold: Fold, metric: Metric) -> list[dict[str, float]] | None:
     """Return quality against the number of features, for models with a path of l1 penalties."""
     from sklearn.base import clone
 
@@ -50,7 +50,7 @@ def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
     train = fold.train
     # Of another like it: a path through arrays would take the names of its features.
     points = clone(model).path(
-        train.X, train.y, train.qid, n_alphas=12, valid=fold.valid, metric=parse(metric)
+        train.X, train.y, train.qid, n_alphas=12, valid=fold.valid, metric=metric
     )
     return [
         {"alpha": p.alpha, "n_features": p.n_features, "valid": p.quality, "loss": p.loss}
@@ -58,7 +58,7 @@ def _path(model: Any, fold: Fold, metric: str) -> list[dict[str, float]] | None:
     ]
 
 
-def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
+def _guarantee(model: Any, fold: Fold, metric: Metric) -> dict[str, Any] | None:
     """Return the loss beside its bound, for each of some test queries."""
     from rankwright.theory import certificate
 
@@ -79,7 +79,7 @@ def _guarantee(model: Any, fold: Fold, metric: str) -> dict[str, Any] | None:
     }
 
 
-_EXAMINATIONS: dict[str, Callable[[Any, Fold, str], Any]] = {
+_EXAMINATIONS: dict[str, Callable[[Any, Fold, Metric], Any]] = {
     "curves": _learning_curves,
     "path": _path,
     "guarantee": _guarantee,

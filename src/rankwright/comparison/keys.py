@@ -18,6 +18,7 @@ import numpy as np
 
 import rankwright
 from rankwright.comparison.bodies import body_text, is_own
+from rankwright.metrics.metric import Metric
 
 _NO_MATTER = ("n_jobs", "verbose")  # parameters that do not change what is learned
 
@@ -66,6 +67,8 @@ def described(value: Any) -> str:
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         content = np.ascontiguousarray(value).tobytes()
         return f"array {value.dtype} {value.shape} {hashed(content)}"
+    if isinstance(value, Metric):  # of one's own also name and direction belong to the value
+        return f"{_source(type(value))} {described(vars(value))}"
     if is_dataclass(value) and not isinstance(value, type):
         parts = {item.name: getattr(value, item.name) for item in fields(value)}
         return f"{_source(type(value))} {described(parts)}"
@@ -73,6 +76,8 @@ def described(value: Any) -> str:
         params = value.get_params(deep=False).items()
         kept = {name: item for name, item in params if name not in _NO_MATTER}
         return f"{_source(type(value))} {described(kept)}"
+    if inspect.isfunction(value) and not is_own(value):
+        return f"{_source(value)} {_uses(value)}"
     if isinstance(value, type) or inspect.isfunction(value):
         return _source(value)
     text = repr(value)
@@ -88,8 +93,26 @@ def _source(what: Any) -> str:
         return name
     try:
         return f"{name} {hashed(inspect.getsource(what).encode())}"
-    except (OSError, TypeError):
-        return name
+    except (OSError, TypeError):  # typed in, or made by another program
+        return f"{name} {_bytecode(what.__code__)}" if inspect.isfunction(what) else name
+
+
+def _bytecode(code: Any) -> str:
+    inner = [_bytecode(part) if inspect.iscode(part) else repr(part) for part in code.co_consts]
+    return hashed(repr((code.co_code, inner, code.co_names, code.co_varnames)).encode())
+
+
+def _uses(function: Any, seen: tuple[Any, ...] = ()) -> str:
+    """Return what a function finds outside itself: constants, and functions with what they use."""
+    library = function.__module__.partition(".")[0] == rankwright.__name__
+    found = {}
+    for name in () if library else function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if inspect.isfunction(value) and value is not function and value not in seen:
+            found[name] = f"{_source(value)} {_uses(value, (*seen, function))}"
+        elif isinstance(value, bool | int | float | str | tuple | list | dict | np.ndarray):
+            found[name] = described(value)
+    return described([function.__defaults__, function.__kwdefaults__, found])
 
 
 def hashed(content: bytes) -> str:

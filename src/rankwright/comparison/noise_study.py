@@ -33,7 +33,8 @@ from rankwright.data.streams import check_seed
 from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.on_data import columns_of
+from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.progress import heard
 from rankwright.showing import Brief
 
@@ -55,7 +56,7 @@ def noise_study(
     *,
     levels: Sequence[float] | None = None,
     n_trials: int = DEFAULT_TRIALS,
-    metric: str | Metric = "ndcg@5",
+    metric: MetricLike = "ndcg@5",
     random_state: int = 0,
     n_jobs: int | None = 1,
     path: PathLike | None = None,
@@ -81,7 +82,7 @@ def noise_study(
     n_trials : int, default 5
         Trials, at least 2. Trial t has a split and corruption of its own, seeded by
         ``random_state + t``.
-    metric : str or Metric, default "ndcg@5"
+    metric : str, Metric or function, default "ndcg@5"
         What is measured.
     random_state : int, default 0
         Seed.
@@ -121,7 +122,7 @@ def noise_study(
     seed = check_seed(random_state)
     measured = parse(metric)
     common = {"noise": what, "metric": measured, "random_state": seed}
-    data = fingerprint(dataset)
+    data = {"rows": fingerprint(dataset), "columns": columns_of(dataset, [measured])}
     jobs = [
         _level_job(entry, level, trial, data=data, **common)
         for trial in range(n_trials)

@@ -19,18 +19,13 @@ from rankwright.comparison.trial import Outcome, chosen_model, fit_watched
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import (
-    Contest,
-    Standing,
-    held_against,
-    means_of,
-    ranked,
-    segmented,
-)
+from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
 from rankwright.evaluation.folds import Fold, queries_of
+from rankwright.evaluation.segmented import segmented
 from rankwright.evaluation.segments import parts_of_queries
-from rankwright.metrics.metric import per_query_of_all
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.on_data import per_query_on
+from rankwright.metrics.parsing import MetricLike, named_metrics
 from rankwright.showing import Brief
 
 
@@ -81,7 +76,7 @@ class Comparison(Contest):
         cls,
         entries: list[Entry],
         folds: list[Fold],
-        metrics: list[str],
+        metrics: Sequence[MetricLike],
         outcomes: dict[tuple[str, str], Outcome],
         failures: list[Failure],
         *,
@@ -93,17 +88,20 @@ class Comparison(Contest):
         failed = {failure.model for failure in failures}
         complete = [entry for entry in entries if entry.name not in failed]
         seed = settings["random_state"]
-        standings = _standings(complete, folds, metrics, outcomes, seed)
+        measures = named_metrics(metrics)
+        first, names = next(iter(measures)), list(measures)
+        standings = _standings(complete, folds, measures, outcomes, seed)
         tests = {fold.name: fold.test for fold in folds}
         cut = [part for by in segments for part in parts_of_queries(by, list(tests.values()))]
         return cls(
-            metrics=list(metrics),
+            metrics=names,
+            measures=measures,
             standings=standings,
-            pairs=held_against(standings, metrics[0], random_state=seed),
+            pairs=held_against(standings, first, random_state=seed, measure=measures[first]),
             tests=tests,
             scores={name: outcome.scores for name, outcome in outcomes.items()},
-            segments=segmented(standings, cut, metrics, random_state=seed) if standings else [],
-            card=run_card(folds, metrics, settings, seconds),
+            segments=segmented(standings, cut, names, random_state=seed) if standings else [],
+            card=run_card(folds, names, settings, seconds),
             failures=failures,
             folds=folds,
             outcomes=outcomes,
@@ -152,7 +150,7 @@ class Comparison(Contest):
         """
         entry = self._entries[self.best if name is None else name]
         facts = [self.outcomes[entry.name, fold.name].facts for fold in self.folds]
-        return chosen_model(entry, [f["trials"] for f in facts], self.metrics[0])
+        return chosen_model(entry, [f["trials"] for f in facts], self.measures[self.metrics[0]])
 
     def refit(self, name: str | None = None, dataset: Dataset | None = None) -> Any:
         """Return a model with the parameters that the comparison found, fitted to all queries.
@@ -258,17 +256,16 @@ class Comparison(Contest):
 def _standings(
     entries: list[Entry],
     folds: list[Fold],
-    metrics: list[str],
+    measures: dict[str, Metric],
     outcomes: dict[tuple[str, str], Outcome],
     seed: int,
 ) -> list[Standing]:
     """Measure each model on the test queries of all folds."""
-    parsed = [parse(metric) for metric in metrics]
 
     def values(name: str, fold: Fold) -> dict[str, Floats]:
         scores = outcomes[name, fold.name].scores
-        found = per_query_of_all(parsed, fold.test.y, scores, fold.test.groups)
-        return dict(zip(metrics, found, strict=True))
+        found = per_query_on(list(measures.values()), fold.test, scores)
+        return dict(zip(measures, found, strict=True))
 
     parts = {entry.name: [values(entry.name, fold) for fold in folds] for entry in entries}
     means = means_of(parts, seed)
@@ -289,7 +286,8 @@ def _standings(
                 params=[f["params"] for f in facts],
             )
         )
-    return ranked(standings, metrics[0])
+    first, measure = next(iter(measures.items()))
+    return ranked(standings, first, measure)
 
 
 def _mean_of_known(values: Iterable[float | None]) -> float | None:

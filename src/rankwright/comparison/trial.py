@@ -26,8 +26,10 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
 from rankwright.evaluation.folds import Fold
 from rankwright.evaluation.systems import timed_scores
+from rankwright.metrics.function import FunctionMetric
 from rankwright.metrics.metric import Metric, mean_of_queries
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.on_data import per_query_on
+from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.showing import Brief
 
 MODEL_FILE = "model.rw"
@@ -65,7 +67,7 @@ def run_trial(
     entry: Entry,
     params: dict[str, Any],
     fold: Fold,
-    metric: str | Metric,
+    metric: MetricLike,
     *,
     on: Literal["valid", "test"] = "valid",
     n_jobs: int | None = 1,
@@ -81,7 +83,7 @@ def run_trial(
         Parameters to set; the others are the estimator's own.
     fold : Fold
         The queries. A model whose ``fit`` takes ``valid`` watches the validation queries.
-    metric : str or Metric
+    metric : str, Metric or function
         What is measured.
     on : {"valid", "test"}
         Where it is measured.
@@ -90,7 +92,8 @@ def run_trial(
     watch : bool, default True
         Let a model that has an ``eval_metric`` watch this metric; else it has its own.
     """
-    model = set_up(entry, params, metric if watch else None, n_jobs)
+    measured = parse(metric)
+    model = set_up(entry, params, measured if watch else None, n_jobs)
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -98,25 +101,30 @@ def run_trial(
         seconds = time.perf_counter() - begin
         part = fold.parts()[on]
         scores = asked.predict_dataset(part)
-    per_query = parse(metric).per_query(part.y, scores, part.groups)
+    per_query = per_query_on([measured], part, scores)[0]
     return TrialResult(
         model,
         {name: model.get_params()[name] for name in entry.space},
         per_query,
-        mean_of_queries(per_query, str(metric)),
+        mean_of_queries(per_query, str(measured)),
         seconds,
         sorted({str(warning.message) for warning in caught}),
     )
 
 
 def set_up(
-    entry: Entry, params: dict[str, Any], metric: str | Metric | None, n_jobs: int | None = None
+    entry: Entry, params: dict[str, Any], metric: Metric | None, n_jobs: int | None = None
 ) -> Any:
     """Return a clone of the entry's estimator with these parameters, which watches this metric."""
     from sklearn.base import clone
 
+    from rankwright.estimator import Estimator
+
     model = clone(entry.estimator)
-    given = {"eval_metric": None if metric is None else str(metric), "n_jobs": n_jobs}
+    watched: Any = None if metric is None else str(metric)
+    if isinstance(metric, FunctionMetric):  # which others than ours could not call
+        watched = metric if isinstance(model, Estimator) else None
+    given = {"eval_metric": watched, "n_jobs": n_jobs}
     known = model.get_params()
     settings = {k: v for k, v in given.items() if v is not None and k in known}
     return model.set_params(**{**params, **settings}) if params or settings else model
@@ -180,7 +188,7 @@ class Outcome(Brief):
 
 
 def run_search(
-    entry: Entry, fold: Fold, metric: str, *, n_trials: int, random_state: int
+    entry: Entry, fold: Fold, metric: Metric, *, n_trials: int, random_state: int
 ) -> Outcome:
     """Choose parameters on the validation queries; score the test queries with the best.
 
@@ -188,7 +196,7 @@ def run_search(
     """
     from rankwright.estimator import as_model
 
-    sign = 1.0 if parse(metric).higher_is_better else -1.0
+    sign = 1.0 if metric.higher_is_better else -1.0
     begin = time.perf_counter()
     best: TrialResult | None = None
     trials, chosen = [], 0
@@ -228,9 +236,9 @@ def run_search(
     return Outcome(json_value(facts), scores, best.model, files=files)
 
 
-def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: str) -> Any:
+def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metric) -> Any:
     """Return the model of the trial with the best mean over folds; ``trials`` are by fold."""
-    sign = 1.0 if parse(metric).higher_is_better else -1.0
+    sign = 1.0 if metric.higher_is_better else -1.0
     values = np.array([[trial["valid"] for trial in fold] for fold in trials], dtype=np.float64)
     means = sign * values.mean(axis=0)
     best = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
@@ -245,13 +253,14 @@ def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: str) 
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:
+    from rankwright.model_file import PIPELINE
     from rankwright.models import CLASSES
     from rankwright.persistence import packed
 
     content = io.BytesIO()
     np.save(content, scores, allow_pickle=False)
     files = {"scores.npy": content.getvalue()}
-    if type(model).__name__ in CLASSES:
+    if type(model).__name__ in (*CLASSES, PIPELINE):
         with contextlib.suppress(TypeError):  # what cannot be saved was still measured
             files[MODEL_FILE] = packed(model)
     return files

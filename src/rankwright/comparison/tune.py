@@ -32,8 +32,9 @@ from rankwright.data.files import PathLike
 from rankwright.data.framing import Backend, frame_of
 from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
-from rankwright.metrics.metric import mean_of_queries
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric, mean_of_queries
+from rankwright.metrics.on_data import columns_of
+from rankwright.metrics.parsing import MetricLike, named_metrics, parse
 from rankwright.progress import heard
 from rankwright.showing import Brief
 
@@ -76,12 +77,20 @@ class Study:
         What was measured.
     trials : list of Trial
         In their order.
+    measure : Metric
+        The metric itself; by default the one of that name.
     """
 
     metric: str
     trials: list[Trial] = field(default_factory=list)
+    measure: Metric | None = None
     _entry: Entry | None = None
     _random_state: int = 0
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether larger values are better."""
+        return parse(self.measure or self.metric).higher_is_better
 
     @property
     def best(self) -> Trial:
@@ -90,12 +99,12 @@ class Study:
         if not done:
             why = self.trials[-1].error if self.trials else "there is none"
             raise ValueError(f"no trial succeeded: {why}")
-        sign = 1 if parse(self.metric).higher_is_better else -1
+        sign = 1 if self.higher_is_better else -1
         return max(done, key=lambda trial: (sign * trial.value, -trial.number))
 
     def best_first(self) -> list[Trial]:
         """Return the trials, best first; those that failed come last."""
-        sign = -1 if parse(self.metric).higher_is_better else 1
+        sign = -1 if self.higher_is_better else 1
         return sorted(self.trials, key=lambda t: (math.isnan(t.value), sign * t.value, t.number))
 
     def __repr__(self) -> str:
@@ -128,7 +137,7 @@ class Study:
         """The estimator with the best parameters, not fitted."""
         if self._entry is None:
             raise ValueError("there must be a study that tune returned.")
-        return set_up(self._entry, self.best.params, self.metric)
+        return set_up(self._entry, self.best.params, parse(self.measure or self.metric))
 
     def fit_best(self, dataset: Dataset) -> Any:
         """Return the estimator with the best parameters, fitted to a data set.
@@ -140,7 +149,12 @@ class Study:
         parts = _parts(self._entry, dataset, self._random_state)
         fold = Fold("all", *parts, dataset)
         return run_trial(
-            self._entry, self.best.params, fold, self.metric, on="test", n_jobs=None
+            self._entry,
+            self.best.params,
+            fold,
+            self.measure or self.metric,
+            on="test",
+            n_jobs=None,
         ).model
 
 
@@ -151,7 +165,7 @@ def tune(
     *,
     n_trials: int = 20,
     n_folds: int = 3,
-    metric: str = "ndcg@10",
+    metric: MetricLike = "ndcg@10",
     sampler: SamplerName = "random",
     random_state: int = 0,
     n_jobs: int | None = 1,
@@ -174,7 +188,7 @@ def tune(
         Trials in all, also those that are in the file already.
     n_folds : int, default 3
         Folds, by query.
-    metric : str, default "ndcg@10"
+    metric : str, Metric or function, default "ndcg@10"
         What is best.
     sampler : {"random", "optuna"}, default "random"
         ``"random"`` draws points that cover the space evenly; ``"optuna"`` lets Optuna's
@@ -207,26 +221,29 @@ def tune(
     if not space:
         raise ValueError("space must name at least one parameter to search.")
     entry = Entry("tuned", estimator, space)
-    chooser = choose_sampler(sampler)(space, random_state, parse(metric).higher_is_better)
+    [(name, measure)] = named_metrics([metric]).items()
+    chooser = choose_sampler(sampler)(space, random_state, measure.higher_is_better)
     folds = [
         Fold(f"fold {i + 1}", *_parts(entry, train, random_state), left_out).check()
         for i, (train, left_out) in enumerate(dataset.folds(n_folds, random_state))
     ]
     about = {
         "estimator": entry.describe(),
-        "metric": metric,
+        "metric": name,
         "folds": n_folds,
         "sampler": sampler,
         "random_state": random_state,
         "data": fingerprint(dataset),
     }
-    study = Study(metric, [], entry, random_state)
+    columns = columns_of(dataset, [measure])
+    study = Study(name, [], measure, entry, random_state)
+    known = {**about, "measure": measure, "columns": columns}
     with (
         open_store(path, about) as store,
         executor_for(n_jobs) as calls,
-        heard(verbose, show_trials(n_trials, metric), callback) as told,
+        heard(verbose, show_trials(n_trials, name), callback) as told,
     ):
-        search = _Search(entry, folds, metric, about, chooser, store, calls)
+        search = _Search(entry, folds, measure, known, chooser, store, calls)
         for trial, is_new in search.run(n_trials):
             study.trials.append(trial)
             if is_new and told is not None:
@@ -255,7 +272,7 @@ def _parts(entry: Entry, train: Dataset, random_state: int) -> tuple[Dataset, Da
 class _Search:
     entry: Entry
     folds: list[Fold]
-    metric: str
+    metric: Metric
     about: dict[str, Any]
     sampler: Sampler
     store: Store
@@ -302,7 +319,8 @@ class _Search:
                 future.cancel()
         value = math.nan
         if not error:
-            value = mean_of_queries(np.concatenate([r.per_query for r in results]), self.metric)
+            pooled = np.concatenate([r.per_query for r in results])
+            value = mean_of_queries(pooled, str(self.metric))
         seconds = sum(result.seconds for result in results)
         means = [result.value for result in results]
         return replace(trial, value=value, folds=means, seconds=seconds, error=error)
@@ -317,6 +335,8 @@ class _Search:
         return Trial(found["number"], params, value, means, found["seconds"], found["error"])
 
 
-def _measure_on_fold(entry: Entry, params: dict[str, Any], fold: Fold, metric: str) -> TrialResult:
+def _measure_on_fold(
+    entry: Entry, params: dict[str, Any], fold: Fold, metric: Metric
+) -> TrialResult:
     """Run a trial on the queries left out; its model stays where it was fitted."""
     return replace(run_trial(entry, params, fold, metric, on="test"), model=None)

@@ -41,6 +41,8 @@ def write_arrays(dataset: Dataset, folder: Path, name: str) -> None:
     kept = {"kept": np.frombuffer(json.dumps(list(dataset.kept)).encode(), dtype=np.uint8)}
     for i, column in enumerate(dataset.kept.values()):
         kept |= pack(f"kept{i}", column)
+    if dataset.doc_ids is not None:
+        kept |= pack("docs", dataset.doc_ids)
     for key, array in {**_arrays(dataset), **kept}.items():
         np.save(folder / f"{name}.{key}.npy", array, allow_pickle=False)
 
@@ -60,7 +62,8 @@ def map_arrays(folder: Path, name: str) -> Dataset:
     features = Features(int(X.shape[1]), names, categories=categories)
     kept = json.loads(arrays["kept"].tobytes()) if "kept" in arrays else []
     columns = {column: unpack(f"kept{i}", arrays) for i, column in enumerate(kept)}
-    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), features, kept=columns)
+    docs = unpack("docs", arrays) if any(key.startswith("docs") for key in arrays) else None
+    return Dataset.from_checked(X, arrays["y"], unpack("qid", arrays), features, docs, kept=columns)
 
 
 def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:

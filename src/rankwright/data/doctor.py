@@ -75,7 +75,8 @@ class Description:
         return asdict(self)
 
     def __repr__(self) -> str:
-        lengths = ", ".join(f"{q:.0%} {n:g}" for q, n in self.list_lengths.items())
+        shown = {"min": 0.0, "median": 0.5, "max": 1.0}
+        lengths = ", ".join(f"{name} {self.list_lengths[q]:g}" for name, q in shown.items())
         total = max(1, self.n_docs)
         labels = ", ".join(f"{y:g}: {n} ({n / total:.1%})" for y, n in self.labels.items())
         lines = [
@@ -160,20 +161,20 @@ def _examine(dataset: Dataset) -> list[Finding]:
             "conflicting_duplicates",
             n_conflicts := _conflicting_duplicates(dataset),
             f"{_count(n_conflicts, 'document has', 'documents have')} the same features as another "
-            "of their query but another label: no ranker can tell them apart.",
+            "document of their query, but another label: no ranker can tell them apart.",
         ),
         Finding(
             "split_queries",
             n_split := _n_split_queries(dataset),
-            f"{_count(n_split, 'query is', 'queries are')} split over the file. The rows were "
-            "gathered; tools that take group sizes would read them as several queries.",
+            f"{_count(n_split, 'query has', 'queries have')} rows that are not adjacent in the "
+            "file. They were gathered; tools that take group sizes would see more queries.",
         ),
         Finding(
             "equal_labels",
             int(equal.sum()),
-            f"{_count(equal.sum(), 'query has', 'queries have')} equal labels throughout "
-            f"({_zeros(equal, highest)} of them all 0): they teach nothing, and metrics skip or "
-            "count them by convention.",
+            f"{_count(equal.sum(), 'query has', 'queries have')} the same label on all documents "
+            f"({_zeros(equal, highest)} with label 0): nothing can be learned there, and each "
+            "metric has its own rule for such queries.",
         ),
         Finding(
             "single_document",
@@ -185,14 +186,13 @@ def _examine(dataset: Dataset) -> list[Finding]:
             "constant_features",
             int(constant.sum()),
             f"{_count(constant.sum(), 'feature is', 'features are')} constant "
-            f"({_names(dataset, np.flatnonzero(constant))}): they carry no information.",
+            f"({_names(dataset, np.flatnonzero(constant))}), which tells a ranker nothing.",
         ),
         Finding(
             "query_constant_features",
             len(only_in_queries),
             f"{_count(len(only_in_queries), 'feature is', 'features are')} constant within every "
-            f"query ({_names(dataset, only_in_queries)}): a linear ranker cannot use them, trees "
-            "can.",
+            f"query ({_names(dataset, only_in_queries)}): of use to trees, not to linear rankers.",
         ),
     ]
 
@@ -202,15 +202,13 @@ def _labels_beyond_range(y: NDArray[np.float64]) -> Finding:
     high = int((y > 4).sum())
     parts = []
     if negative:
-        parts.append(f"{negative} below 0, which NDCG and ERR refuse")
+        parts.append(f"{negative} below 0 (refused by NDCG and ERR)")
     if fractions:
-        parts.append(f"{fractions} not whole, which LightGBM and XGBoost refuse")
+        parts.append(f"{fractions} with a fraction (refused by LightGBM and XGBoost)")
     if high:
         largest = f"{float(y.max()):g}"
-        limit = " (LightGBM and XGBoost stop at 31)" if y.max() > 31 else ""
-        parts.append(
-            f"{high} above 4, the largest being {largest}{limit}; ERR needs max_grade={largest}"
-        )
+        limit = "; LightGBM and XGBoost stop at 31" if y.max() > 31 else ""
+        parts.append(f"{high} above 4 (at most {largest}{limit}; ERR needs max_grade={largest})")
     count = int(((y < 0) | (y != np.floor(y)) | (y > 4)).sum())
     labels = _count(count, "label is", "labels are")
     return Finding("unusual_labels", count, f"{labels} unusual: {'; '.join(parts)}.")

@@ -15,6 +15,7 @@ from rankwright.data.noise import augment, perturb_labels
 from rankwright.data.ranks import rank, top_k
 from rankwright.data.reading import read, write
 from rankwright.data.scores import read_run, read_scores, write_scores
+from rankwright.data.shop import make_shop
 from rankwright.data.synthetic import make_mslr_like
 from rankwright.data.trec import Run, read_qrels, write_qrels, write_run
 
@@ -41,6 +42,7 @@ __all__ = [
     "find_benchmark",
     "from_frame",
     "make_mslr_like",
+    "make_shop",
     "perturb_labels",
     "rank",
     "read",

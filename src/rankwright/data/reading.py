@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, display_name
@@ -13,7 +14,33 @@ from rankwright.data.trec import refuse_trec, telling_trec, write_qrels
 from rankwright.exceptions import DataError
 
 
-def read(path: PathLike, *, format: str | None = None, **options: Any) -> Dataset:
+class ReadOptions(TypedDict, total=False):
+    """What the readers of the formats may be told, for type checkers and editors.
+
+    What each means stands with :func:`rankwright.data.read_frame` and
+    :func:`rankwright.data.read_letor`.
+    """
+
+    # tables
+    label: str | None
+    qid: str | None
+    doc_id: str | None
+    features: Sequence[str] | None
+    ignore: Sequence[str]
+    categorical: Sequence[str]
+    keep: Sequence[str]
+    # LETOR text
+    dense: bool | None
+    dtype: Any
+    zero_based: bool | None
+    n_features: int | None
+    doc_ids: bool
+    n_jobs: int | None
+    # both
+    allow_nan: bool
+
+
+def read(path: PathLike, *, format: str | None = None, **options: Unpack[ReadOptions]) -> Dataset:
     """Read a data set.
 
     Tables go to :func:`rankwright.data.read_frame`, LETOR text goes to
@@ -36,12 +63,13 @@ def read(path: PathLike, *, format: str | None = None, **options: Any) -> Datase
     >>> ds = rw.read("train.txt")  # doctest: +SKIP
     """
     kind = format_of(path, format)
+    given: dict[str, Any] = {**options}
     if kind in TREC:
         refuse_trec(path, kind)
     with telling_trec(path):
         if kind in TABLES:
-            return read_frame(path, format=kind, **options)
-        return read_letor(path, **options)
+            return read_frame(path, format=kind, **given)
+        return read_letor(path, **given)
 
 
 def write(

@@ -4,11 +4,12 @@ import importlib
 import typing
 
 from rankwright.evaluation.bootstrap import bootstrap_interval
-from rankwright.evaluation.contest import Contest, Segment
+from rankwright.evaluation.contest import Contest
 from rankwright.evaluation.explain import Explanation, Reason, explain
 from rankwright.evaluation.folds import Fold, read_folds, rotate, split
 from rankwright.evaluation.importance import PermutationImportance, permutation_importance
 from rankwright.evaluation.measure import Evaluation, Result, evaluate
+from rankwright.evaluation.segmented import Segment
 from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs
 
 __all__ = [

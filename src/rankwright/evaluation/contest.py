@@ -27,13 +27,12 @@ from rankwright.evaluation.framed import (
     segments_table,
 )
 from rankwright.evaluation.latex import latex_table
-from rankwright.evaluation.randomization import sign_tests
-from rankwright.evaluation.segments import Part
-from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs, mean_interval
+from rankwright.evaluation.segmented import Segment, finite_or_none
+from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.verdicts import advice, verdict
 from rankwright.evaluation.views import contest_html, contest_text
-from rankwright.metrics.metric import mean_or_nan
+from rankwright.metrics.metric import Metric, mean_or_nan
 from rankwright.metrics.parsing import parse
 
 BASELINE = "baseline"
@@ -113,56 +112,6 @@ def means_of(
     }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Segment:
-    """Systems on the queries of one kind.
-
-    Attributes
-    ----------
-    column, value : str
-        What these queries have in common; see :mod:`rankwright.evaluation.segments`.
-    n_queries : int
-        How many there are.
-    means, low, high : dict of str to dict of str to float
-        By system and metric: the mean over these queries, and its 95 % interval by Student's t.
-    differences : dict of str to tuple of float
-        By system: its mean difference from the leader, or from the reference, in the first metric,
-        with a 95 % interval. With many segments one or the other leaves out 0 by chance: they are
-        not corrected for their number.
-    """
-
-    column: str
-    value: str
-    n_queries: int
-    means: dict[str, dict[str, float]]
-    low: dict[str, dict[str, float]]
-    high: dict[str, dict[str, float]]
-    differences: dict[str, tuple[float, float, float]]
-
-    def __repr__(self) -> str:
-        metric = next(iter(next(iter(self.means.values()))))
-        shown = (f"{n} {means[metric]:.4f}" for n, means in self.means.items())
-        means = ", ".join(islice(shown, _MOST_SHOWN)).strip()
-        return f"Segment({self.column} {self.value}: {self.n_queries} queries, {metric} {means})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON; what is not finite becomes None."""
-        return {
-            "column": self.column,
-            "value": self.value,
-            "n_queries": self.n_queries,
-            "systems": {
-                name: {
-                    "means": {m: _finite(v) for m, v in means.items()},
-                    "low": {m: _finite(v) for m, v in self.low[name].items()},
-                    "high": {m: _finite(v) for m, v in self.high[name].items()},
-                    "difference": [_finite(v) for v in self.differences.get(name, ())],
-                }
-                for name, means in self.means.items()
-            },
-        }
-
-
 @dataclass(eq=False, kw_only=True, repr=False)
 class Contest:
     """Systems on the same test queries; what ``rw.evaluate`` returns for several.
@@ -186,10 +135,12 @@ class Contest:
         The same, for queries of a kind.
     card : dict
         What it takes to do it again.
-    page : str, optional
-        The last page that :func:`rankwright.report.write_report` made of it.
     models : dict of str to object
         The systems that are models, by name.
+    page : str, optional
+        The last page that :func:`rankwright.report.write_report` made of it.
+    measures : dict of str to Metric
+        The metrics themselves, by name.
     """
 
     metrics: list[str]
@@ -200,8 +151,13 @@ class Contest:
     reference: str | None = None
     segments: list[Segment] = field(default_factory=list)
     card: dict[str, Any] = field(default_factory=dict)
-    page: str | None = None
     models: dict[str, Any] = field(default_factory=dict)
+    page: str | None = None
+    measures: dict[str, Metric] = field(default_factory=dict)
+
+    def measure(self, name: str) -> Metric:
+        """Return a metric by its name among ``metrics``."""
+        return parse(self.measures.get(name, name))
 
     @property
     def best(self) -> str:
@@ -223,7 +179,7 @@ class Contest:
     @property
     def advice(self) -> str:
         """Say in one sentence what to do."""
-        return advice(self.standings, self.pairs, self.metrics[0], self.reference)
+        return advice(self.standings, self.pairs, self.reference)
 
     def write_per_query(self, path: PathLike) -> None:
         """Write a tab-separated table, one query a line; ``.json`` gives an object of arrays."""
@@ -242,9 +198,9 @@ class Contest:
                     "system": s.name,
                     "metrics": {
                         m: {
-                            "mean": _finite(s.means[m]),
-                            "low": _finite(s.low[m]),
-                            "high": _finite(s.high[m]),
+                            "mean": finite_or_none(s.means[m]),
+                            "low": finite_or_none(s.low[m]),
+                            "high": finite_or_none(s.high[m]),
                         }
                         for m in self.metrics
                     },
@@ -264,6 +220,20 @@ class Contest:
             if name == (pair.b if self.reference is None else pair.a):
                 return pair
         return None
+
+    def model(self, name: str, fold: str | None = None) -> Any:
+        """Return the model of a system; of the first fold by default."""
+        if name not in self.models:
+            raise KeyError(f"{name!r} is no model, or is not known.")
+        return self.models[name]
+
+    def to_latex(self) -> str:
+        """Return the leaderboard as a LaTeX table, for the package booktabs.
+
+        The best value of a column is bold; a dagger marks systems that differ significantly from
+        the best one, or from the reference, by the first metric.
+        """
+        return latex_table(self)
 
     def troubles(self) -> list[str]:
         """Return what went wrong, a line each."""
@@ -299,29 +269,21 @@ class Contest:
         }
         return frame_of(table_named(table, tables), backend)
 
-    def model(self, name: str, fold: str | None = None) -> Any:
-        """Return the model of a system; of the first fold by default."""
-        if name not in self.models:
-            raise KeyError(f"{name!r} is no model, or is not known.")
-        return self.models[name]
 
-    def to_latex(self) -> str:
-        """Return the leaderboard as a LaTeX table, for the package booktabs.
-
-        The best value of a column is bold; a dagger marks systems that differ significantly from
-        the best one, or from the reference, by the first metric.
-        """
-        return latex_table(self)
-
-
-def ranked(standings: Sequence[Standing], metric: str) -> list[Standing]:
-    """Return the standings, best first."""
-    sign = -1 if parse(metric).higher_is_better else 1
+def ranked(
+    standings: Sequence[Standing], metric: str, measure: Metric | None = None
+) -> list[Standing]:
+    """Return the standings, best first, by a metric that is what its name says or ``measure``."""
+    sign = -1 if parse(measure or metric).higher_is_better else 1
     return sorted(standings, key=lambda s: (np.isnan(s.means[metric]), sign * s.means[metric]))
 
 
 def held_against(
-    standings: Sequence[Standing], metric: str, reference: str | None = None, random_state: int = 0
+    standings: Sequence[Standing],
+    metric: str,
+    reference: str | None = None,
+    random_state: int = 0,
+    measure: Metric | None = None,
 ) -> Pairs:
     """Test the first of the standings against the others, or each of them against the reference.
 
@@ -343,46 +305,7 @@ def held_against(
         {s.name: s.per_query[metric] for s in standings},
         families=families,
         random_state=random_state,
-        higher_is_better=parse(metric).higher_is_better,
+        higher_is_better=parse(measure or metric).higher_is_better,
     )
     place = {s.name: i for i, s in enumerate(others)}
     return Pairs(sorted(pairs, key=lambda p: place[p.b if reference is None else p.a]))
-
-
-def segmented(
-    standings: Sequence[Standing],
-    parts: Sequence[Part],
-    metrics: Sequence[str],
-    reference: str | None = None,
-    random_state: int = 0,
-) -> list[Segment]:
-    """Return the systems on each kind of queries."""
-    segments = []
-    for part in parts:
-        values = {s.name: {m: s.per_query[m][part.queries] for m in metrics} for s in standings}
-        means: dict[str, dict[str, float]] = {name: {} for name in values}
-        low: dict[str, dict[str, float]] = {name: {} for name in values}
-        high: dict[str, dict[str, float]] = {name: {} for name in values}
-        for name, columns in values.items():
-            for metric, column in columns.items():
-                known = column[~np.isnan(column)]
-                found = mean_interval(known) if len(known) else (np.nan, np.nan, np.nan)
-                means[name][metric], low[name][metric], high[name][metric] = map(float, found)
-        held = standings[0].name if reference is None else reference
-        main = metrics[0]
-        names = [name for name in values if name != held]
-        gaps = [values[name][main] - values[held][main] for name in names]
-        gaps = [gap[~np.isnan(gap)] for gap in gaps]
-        tests = sign_tests(gaps, n_resamples=2000, random_state=random_state)
-        differences = {
-            name: (float(gap.mean()), *test.interval(0.05)) if len(gap) else (np.nan,) * 3
-            for name, gap, test in zip(names, gaps, tests, strict=True)
-        }
-        segments.append(
-            Segment(part.column, part.value, part.n_queries, means, low, high, differences)
-        )
-    return segments
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

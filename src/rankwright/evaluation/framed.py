@@ -10,7 +10,8 @@ import numpy as np
 from rankwright.data.dataset import Dataset
 
 if TYPE_CHECKING:
-    from rankwright.evaluation.contest import Contest, Segment
+    from rankwright.evaluation.contest import Contest
+    from rankwright.evaluation.segmented import Segment
     from rankwright.evaluation.significance import PairedComparison
 
 Table: TypeAlias = dict[str, Any]

@@ -17,7 +17,8 @@ from rankwright.data.streams import uniforms
 from rankwright.data.validation import Floats, Matrix
 from rankwright.evaluation.views import importance_html
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.on_data import mean_on
+from rankwright.metrics.parsing import MetricLike, parse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +81,7 @@ class PermutationImportance:
 def permutation_importance(
     model: Any,
     dataset: Dataset,
-    metric: str | Metric = "ndcg@10",
+    metric: MetricLike = "ndcg@10",
     *,
     n_repeats: int = 5,
     random_state: int = 0,
@@ -99,7 +100,7 @@ def permutation_importance(
     dataset : Dataset
         Documents with labels, best those that the model was not fitted on. The features of the
         model are found by their names.
-    metric : str or Metric, default "ndcg@10"
+    metric : str, Metric or function, default "ndcg@10"
         What to measure.
     n_repeats : int, default 5
         Shuffles of each feature.
@@ -124,7 +125,7 @@ def permutation_importance(
         raise ValueError(f"n_repeats must be a positive integer, but is {n_repeats!r}.")
     measure, asked = parse(metric), as_model(model, dataset.n_features)
     dataset = asked.align(dataset)
-    value = measure.mean(dataset.y, model.predict(dataset.X), dataset.groups)
+    value = mean_on(measure, dataset, asked.predict_aligned(dataset))
     sign = 1.0 if measure.higher_is_better else -1.0
     tried = range(dataset.n_features) if features is None else list(features)
     drops = np.zeros((len(tried), n_repeats))
@@ -134,8 +135,9 @@ def permutation_importance(
         for repeat in range(n_repeats):
             shuffled = column[_shuffled(dataset.groups, random_state, j, repeat)]
             if not np.array_equal(shuffled, column, equal_nan=True):
-                scores = model.predict(changing.replaced(j, shuffled))
-                found = measure.mean(dataset.y, scores, dataset.groups)
+                changed = dataset.with_features(changing.replaced(j, shuffled))
+                found = mean_on(measure, dataset, asked.predict_aligned(changed))
+                drops[row, repeat] = sign * (value - found)
                 drops[row, repeat] = sign * (value - found)
         changing.replaced(j, column)
     names = dataset.feature_names or asked.feature_names()

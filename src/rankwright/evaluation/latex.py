@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rankwright.metrics.parsing import parse
-
 if TYPE_CHECKING:
     from rankwright.evaluation.contest import Contest, Standing
 
@@ -37,7 +35,7 @@ def latex_table(contest: Contest) -> str:
     best = {}
     for metric in metrics:
         known = [s.means[metric] for s in standings if not math.isnan(s.means[metric])]
-        choose = max if parse(metric).higher_is_better else min
+        choose = max if contest.measure(metric).higher_is_better else min
         best[metric] = choose(known, default=math.nan)
 
     def cell(value: float, metric: str) -> str:

@@ -13,14 +13,16 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.framing import Backend, frame_of, table_named
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import Contest, Segment, Standing, means_of, segmented
+from rankwright.evaluation.contest import Contest, Standing, means_of
 from rankwright.evaluation.framed import segments_table
+from rankwright.evaluation.retrieval import Unjudged
+from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import parts_of_queries
 from rankwright.evaluation.systems import contest, system_on
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.views import evaluation_html
 from rankwright.metrics.metric import Metric, tell_undefined
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.parsing import MetricLike, named_metrics
 from rankwright.showing import Brief
 
 DEFAULT_METRICS = ("ndcg@10", "ndcg@5", "ap", "rr")
@@ -132,10 +134,11 @@ class Evaluation(Mapping[str, float]):
 def evaluate(
     model_or_scores: Mapping[str, Any],
     dataset: Dataset,
-    metrics: str | Metric | Sequence[str | Metric] = ...,
+    metrics: MetricLike | Sequence[MetricLike] = ...,
     *,
     segments: Sequence[str] = ...,
     reference: str | None = ...,
+    unjudged: Unjudged = ...,
     random_state: int = ...,
     n_jobs: int | None = ...,
 ) -> Contest: ...
@@ -143,20 +146,22 @@ def evaluate(
 def evaluate(
     model_or_scores: Any,
     dataset: Dataset,
-    metrics: str | Metric | Sequence[str | Metric] = ...,
+    metrics: MetricLike | Sequence[MetricLike] = ...,
     *,
     segments: Sequence[str] = ...,
     reference: str | None = ...,
+    unjudged: Unjudged = ...,
     random_state: int = ...,
     n_jobs: int | None = ...,
 ) -> Evaluation: ...
 def evaluate(
     model_or_scores: Any,
     dataset: Dataset,
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    metrics: MetricLike | Sequence[MetricLike] = DEFAULT_METRICS,
     *,
     segments: Sequence[str] = (),
     reference: str | None = None,
+    unjudged: Unjudged = "irrelevant",
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Evaluation | Contest:
@@ -167,17 +172,21 @@ def evaluate(
     model_or_scores : object with ``predict(X)``, array-like of shape (n_docs,), frame, or Run
         A ranker, whose features are found by their names; scores in the order of the data
         set's rows; a data frame with the columns ``qid``, ``doc_id`` and ``score``, or a run, whose
-        documents are found by their ids. Of a run, documents without a label count 0, and documents
-        that it lacks are not ranked, as in trec_eval. A mapping has several of them by name.
+        documents are found by their ids. Documents that a run lacks are not ranked, as in
+        trec_eval. A mapping has several of them by name.
     dataset : Dataset
         Features, labels and queries.
-    metrics : str or Metric, or sequence of them
-        What to measure.
+    metrics : str, Metric or function, or sequence of them
+        What to measure. A function gets the labels and scores of one query; see
+        :class:`rankwright.metrics.FunctionMetric`.
     segments : sequence of str
         Kinds of queries to measure apart, such as ``"list-length"`` or a column that the data keep;
         see :mod:`rankwright.evaluation.segments`.
     reference : str, optional
         Of several systems, the one that the others are tested against; the first by default.
+    unjudged : {"irrelevant", "remove"}, default "irrelevant"
+        What becomes of a run's documents without a label: they count 0, as in trec_eval, or they
+        are removed before the list is measured. Scores have a label for each document.
     random_state : int, default 0
         Seed of the bootstrap.
     n_jobs : int, optional
@@ -200,8 +209,7 @@ def evaluate(
     >>> both.best
     'new'
     """
-    given = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    named = [(str(metric), parse(metric)) for metric in given]
+    named = list(named_metrics(metrics).items())
     if isinstance(model_or_scores, Mapping):
         found = contest(
             model_or_scores,
@@ -209,6 +217,7 @@ def evaluate(
             named,
             reference=reference,
             segments=segments,
+            unjudged=unjudged,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -218,7 +227,7 @@ def evaluate(
         return found
     if reference is not None:
         raise ValueError("reference is for several systems: pass them by name.")
-    values = system_on("", model_or_scores, dataset, named, n_jobs).values
+    values = system_on("", model_or_scores, dataset, named, n_jobs, unjudged=unjudged).values
     standing = Standing(name="", **means_of({"": [values]}, random_state)[""])
     for name, mean in standing.means.items():
         if np.isnan(mean):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -60,6 +60,8 @@ class PairedComparison:
         Queries on which a is better, equal, worse.
     detectable : float
         Smallest mean difference that this many queries would show with probability 0.8.
+    higher_is_better : bool
+        Whether larger values of the metric are better.
     """
 
     a: str
@@ -76,6 +78,12 @@ class PairedComparison:
     ties: int
     losses: int
     detectable: float
+    higher_is_better: bool = field(default=True, repr=False)
+
+    @property
+    def better(self) -> bool:
+        """Whether a is better than b, on average."""
+        return self.difference > 0 if self.higher_is_better else self.difference < 0
 
     @property
     def significant(self) -> bool:
@@ -85,6 +93,7 @@ class PairedComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; NaN and infinities become None."""
         values = {**asdict(self), "significant": self.significant}
+        del values["higher_is_better"]  # the metric says so
         return {
             k: None if isinstance(v, float) and not math.isfinite(v) else v
             for k, v in values.items()
@@ -204,6 +213,7 @@ def _paired(
         ties=n - above - below,
         losses=below if higher else above,
         detectable=detectable_difference(spread, n, level=level),
+        higher_is_better=higher,
     )
 
 

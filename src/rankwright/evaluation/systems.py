@@ -14,35 +14,33 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.scores import run_of_frame
 from rankwright.data.trec import Run, scores_by_id
 from rankwright.data.validation import Floats, check_scores
-from rankwright.evaluation.contest import (
-    Contest,
-    Standing,
-    held_against,
-    means_of,
-    ranked,
-    segmented,
-)
-from rankwright.evaluation.retrieval import per_query_of_run, scores_of_run
+from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
+from rankwright.evaluation.retrieval import Unjudged, per_query_of_run, scores_of_run
+from rankwright.evaluation.segmented import segmented
 from rankwright.evaluation.segments import parts_of_queries
-from rankwright.metrics.metric import Metric, per_query_of_all
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.on_data import per_query_on
 
 ONLY = "split"  # the name of test queries that are not one fold of several
 
 
 def timed_scores(model: Any, test: Dataset) -> tuple[Floats, float]:
     """Return scores, and the microseconds that one document took: the best of a few calls."""
+    from rankwright.adapters import predicted
     from rankwright.estimator import as_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whoever fitted or loaded it has told
-        test = as_model(model, test.n_features).align(test)
-    scores = np.asarray(model.predict(test.X), dtype=np.float64)
+        asked = as_model(model, test.n_features)
+        test = asked.align(test)
+    rows = asked.rows(test)
+    scores = np.asarray(predicted(model, rows), dtype=np.float64)
     if scores.shape != (test.n_docs,) or not np.isfinite(scores).all():
         raise ValueError("predict must return one finite score per document.")
     best, spent = math.inf, 0.0
     for _ in range(20):
         begin = time.perf_counter()
-        model.predict(test.X)
+        predicted(model, rows)
         seconds = time.perf_counter() - begin
         best, spent = min(best, seconds), spent + seconds
         if spent > 0.2:
@@ -57,6 +55,7 @@ def contest(
     *,
     reference: str | None = None,
     segments: Sequence[str] = (),
+    unjudged: Unjudged = "irrelevant",
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Contest:
@@ -74,6 +73,8 @@ def contest(
         The system that the others are held against, such as what runs today; the first by default.
     segments : sequence of str
         Kinds of queries to measure apart.
+    unjudged : {"irrelevant", "remove"}, default "irrelevant"
+        What becomes of documents of a run that have no label.
     random_state : int, default 0
         Seed of bootstrap and tests.
     n_jobs : int, optional
@@ -87,17 +88,19 @@ def contest(
     cut = [part for by in segments for part in parts_of_queries(by, [dataset])]
     names = [name for name, _ in metrics]
     found = {
-        name: system_on(name, system, dataset, metrics, n_jobs, costs=True)
+        name: system_on(name, system, dataset, metrics, n_jobs, costs=True, unjudged=unjudged)
         for name, system in systems.items()
     }
     means = means_of({name: [one.values] for name, one in found.items()}, random_state)
     standings = ranked(
-        [Standing(name=name, **means[name], **one.costs) for name, one in found.items()], names[0]
+        [Standing(name=name, **means[name], **one.costs) for name, one in found.items()],
+        *metrics[0],
     )
     return Contest(
         metrics=names,
+        measures=dict(metrics),
         standings=standings,
-        pairs=held_against(standings, names[0], held, random_state),
+        pairs=held_against(standings, names[0], held, random_state, measure=metrics[0][1]),
         tests={ONLY: dataset},
         scores={(name, ONLY): one.scores for name, one in found.items()},
         reference=held,
@@ -122,15 +125,17 @@ def system_on(
     n_jobs: int | None = None,
     *,
     costs: bool = False,
+    unjudged: Unjudged = "irrelevant",
 ) -> OnQueries:
     """Ask a system for scores, and measure them; and what it costs, if that is asked for."""
     kinds = [metric for _, metric in metrics]
     spent: dict[str, Any] = {}
     if isinstance(system, Run):
-        values, scores = per_query_of_run(kinds, system, dataset), scores_of_run(system, dataset)
+        values = per_query_of_run(kinds, system, dataset, unjudged)
+        scores = scores_of_run(system, dataset)
     else:
         scores, spent = _scores_and_costs(name, system, dataset, costs)
-        values = per_query_of_all(kinds, dataset.y, scores, dataset.groups, n_jobs=n_jobs)
+        values = per_query_on(kinds, dataset, scores, n_jobs=n_jobs)
     by_name = dict(zip((name for name, _ in metrics), values, strict=True))
     return OnQueries(by_name, scores, spent)
 

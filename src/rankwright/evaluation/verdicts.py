@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankwright.metrics.parsing import parse
-
 if TYPE_CHECKING:
     from rankwright.evaluation.contest import Standing
     from rankwright.evaluation.significance import PairedComparison
@@ -50,7 +48,7 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
     if not contenders:
         beaten = [pair.b for pair in pairs if pair.significant]
         text += (
-            f", significantly better than {_listed(beaten)} (p < 0.05, Holm)." if beaten else "."
+            f", significantly better than {_in_words(beaten)} (p < 0.05, Holm)." if beaten else "."
         )
     elif not equal:
         names = [pair.b for pair in contenders]
@@ -59,13 +57,13 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
     else:
         largest = max(pair.detectable for pair in equal)
         text += (
-            f", but not significantly better than {_listed([p.b for p in equal])} (p >= 0.05, "
+            f", but not significantly better than {_in_words([p.b for p in equal])} (p >= 0.05, "
             f"Holm); these queries show a difference of {largest:.4f} with 80 % power."
         )
     close = [pair.b for pair in pairs if pair.b in baselines and not pair.significant]
     if close:
         kind = "baseline" if len(close) == 1 else "baselines"
-        text += f" It is not shown to be better than the {kind} {_listed(close)}."
+        text += f" It is not shown to be better than the {kind} {_in_words(close)}."
     return text
 
 
@@ -73,7 +71,7 @@ def _against(pair: PairedComparison, standings: Sequence[Standing], metric: str)
     means = {s.name: s.means[metric] for s in standings}
     if pair.ties == pair.n_queries:
         return f"{pair.a} and {pair.b} have the same {metric} on every query."
-    better = pair.difference > 0 if parse(metric).higher_is_better else pair.difference < 0
+    better = pair.better
     size = (
         f"{metric} {means[pair.a]:.4f} against {means[pair.b]:.4f}, {pair.difference:+.4f} "
         f"{interval_text(pair.low, pair.high)}"
@@ -89,14 +87,13 @@ def _against(pair: PairedComparison, standings: Sequence[Standing], metric: str)
 def advice(
     standings: Sequence[Standing],
     pairs: Sequence[PairedComparison],
-    metric: str,
     reference: str | None = None,
 ) -> str:
     """Say what to do: which system to take, or how many queries it takes to know."""
     if not standings or not pairs:
         return ""
     if reference is not None:
-        return " ".join(_ship(pair, metric) for pair in pairs)
+        return " ".join(_ship(pair) for pair in pairs)
     first = standings[0]
     if min(pair.n_queries for pair in pairs) < FEW_QUERIES:
         return f"Do not choose yet: label more queries.{_needed(pairs[0])}"
@@ -106,7 +103,7 @@ def advice(
     if cheaper:
         chosen, why = min(cheaper, key=lambda found: found[0].score_us or 0.0)
         pair = equal[chosen.name]
-        worst = pair.high if parse(metric).higher_is_better else -pair.low
+        worst = pair.high if pair.higher_is_better else -pair.low
         return (
             f"Take {chosen.name}: as good as {first.name} within noise (at most {worst:.4f} "
             f"worse), {', '.join(why)}."
@@ -116,10 +113,10 @@ def advice(
     return f"Take {first.name}: none that is as good is much cheaper."
 
 
-def _ship(pair: PairedComparison, metric: str) -> str:
+def _ship(pair: PairedComparison) -> str:
     if pair.ties == pair.n_queries:
         return f"Keep {pair.b}."
-    better = pair.difference > 0 if parse(metric).higher_is_better else pair.difference < 0
+    better = pair.better
     if pair.n_queries < FEW_QUERIES:
         return f"Keep {pair.b} for now: label more queries.{_needed(pair)}"
     if pair.significant:
@@ -168,6 +165,6 @@ def interval_text(low: float, high: float) -> str:
     return "(too few queries for an interval)"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _in_words(names: Sequence[str]) -> str:
     shown = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} others"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

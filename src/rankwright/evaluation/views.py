@@ -26,10 +26,11 @@ from rankwright.html import (
 from rankwright.showing import and_more, counted, lined_up
 
 if TYPE_CHECKING:
-    from rankwright.evaluation.contest import Contest, Segment, Standing
+    from rankwright.evaluation.contest import Contest, Standing
     from rankwright.evaluation.explain import Explanation
     from rankwright.evaluation.importance import PermutationImportance
     from rankwright.evaluation.measure import Evaluation
+    from rankwright.evaluation.segmented import Segment
     from rankwright.evaluation.significance import PairedComparison
 
 _MOST = 20  # systems of a leaderboard, as text

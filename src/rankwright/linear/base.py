@@ -14,15 +14,17 @@ from numpy.typing import ArrayLike
 from rankwright.data.dataset import Dataset
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
-from rankwright.estimator import SCORE_METRIC, Ranker, check_fitted_array
+from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.exceptions import ConvergenceWarning, DataWarning
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import SLAM, Loss
-from rankwright.metrics import Metric
+from rankwright.metrics import Metric, mean_on, parse
+from rankwright.metrics.parsing import MetricLike
 from rankwright.parameters import TRUTH
 from rankwright.penalties import ElasticNet
 from rankwright.progress import heard, show_fit
 from rankwright.scaling import by_deviation
+from rankwright.score import SCORE_METRIC
 from rankwright.showing import Brief
 from rankwright.solvers import Objective, Share, Solution, minimize
 from rankwright.solvers.solution import Callback
@@ -267,7 +269,7 @@ class LinearModel(Ranker):
         alphas: Sequence[float] | None = None,
         n_alphas: int = 20,
         valid: Dataset | None = None,
-        metric: Metric = SCORE_METRIC,
+        metric: MetricLike = SCORE_METRIC,
     ) -> list[PathPoint]:
         """Fit for several penalty weights, the largest first, each from the solution before.
 
@@ -282,7 +284,7 @@ class LinearModel(Ranker):
             How many, if ``alphas`` is not given.
         valid : Dataset, optional
             Queries to measure loss and quality on.
-        metric : Metric, default NDCG(k=10)
+        metric : str, Metric or function, default NDCG(k=10)
             The quality.
         """
         self.check_params()
@@ -294,7 +296,7 @@ class LinearModel(Ranker):
             # Four decades: below a ten-thousandth the penalty holds next to nothing back.
             alphas = (self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)).tolist()
         descending = sorted(map(float, alphas), reverse=True)
-        return list(self._walk(objective, scale, descending, valid, metric))
+        return list(self._walk(objective, scale, descending, valid, parse(metric)))
 
     def _walk(
         self,
@@ -316,7 +318,7 @@ class LinearModel(Ranker):
             quality = valid_loss = math.nan
             if valid is not None:
                 scores = multiply(valid.X, coef, self.n_jobs)
-                quality = metric.mean(valid.y, scores, valid.groups)
+                quality = mean_on(metric, valid, scores)
                 valid_loss = self._mean_loss(objective.loss, scores, valid)
             n_features = int(np.count_nonzero(coef))
             yield PathPoint(alpha, coef, mean_loss, n_features, quality, valid_loss)

@@ -9,9 +9,10 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.estimator import SCORE_METRIC
 from rankwright.linear.base import LinearModel
-from rankwright.metrics import Metric
+from rankwright.metrics import parse
+from rankwright.metrics.parsing import MetricLike
+from rankwright.score import SCORE_METRIC
 from rankwright.showing import Brief
 
 
@@ -46,7 +47,7 @@ def choose_alpha(
     alphas: Sequence[float] | None = None,
     n_folds: int = 5,
     random_state: int = 0,
-    metric: Metric = SCORE_METRIC,
+    metric: MetricLike = SCORE_METRIC,
 ) -> AlphaChoice:
     """Choose the penalty weight whose rankers do best on left-out queries.
 
@@ -65,7 +66,7 @@ def choose_alpha(
         Folds, by query; fewer if there are fewer queries.
     random_state : int, default 0
         Seed of the folds.
-    metric : Metric, default NDCG(k=10)
+    metric : str, Metric or function, default NDCG(k=10)
         What to do best by; the smallest mean wins if lower is better.
     """
     # Half a decade apart: warm starts make the steps cheap, and smaller ones hardly differ.
@@ -79,5 +80,5 @@ def choose_alpha(
         )
         # NaN is a fold without a query that counts: whatever the weight, so it takes no side.
         totals += np.nan_to_num([point.quality for point in path]) / n_folds
-    best = np.argmax(totals) if metric.higher_is_better else np.argmin(totals)
+    best = np.argmax(totals) if parse(metric).higher_is_better else np.argmin(totals)
     return AlphaChoice(float(tried[best]), tried, totals)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from rankwright import _kernels
 from rankwright.data.validation import Floats
 from rankwright.metrics.metric import Empty, Metric, Ties
 from rankwright.metrics.ranking import RankedLabels
@@ -170,6 +171,82 @@ class Recall(_OfRelevant):
         return ranking.kernel.relevant_gain(
             self.k or 0, self.threshold, weights, "relevant", self._rule(ranking)
         )
+
+
+@dataclass(frozen=True)
+class F1(_OfRelevant):
+    r"""Harmonic mean of precision and recall among the first ``k``.
+
+    .. math::
+        \mathrm{F1@}k = \frac{2}{k + R} \sum_{r \le k} [y_{(r)} \ge \tau]
+
+    with :math:`R` relevant documents. Without a cutoff :math:`k` is the number of documents.
+
+    Parameters
+    ----------
+    k : int, optional
+        Ranks that count; all by default.
+    threshold : float, default 1.0
+        :math:`\tau`: relevant from this label on.
+    ties : {"average", "order", "worst", "best"}, default "average"
+        Order of equal scores; see :class:`Metric`.
+    empty : "skip" or float, default "skip"
+        Value of a query without a relevant document.
+
+    Examples
+    --------
+    >>> F1(k=1).per_query([1, 0, 1], [3.0, 2.0, 1.0])  # precision 1, recall 1/2
+    array([0.66666667])
+    """
+
+    name: ClassVar[str] = "f1"
+
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
+        """Return the metric of each query."""
+        # 2PR/(P + R) with P = hits/k and R = hits/relevant is linear in the hits: the mean over
+        # tied orders is that of the hits.
+        relevant, _ = ranking.counts(self.threshold)
+        weights = np.ones(ranking.longest)
+        rule = _kernels.Rule(self.ties, 0.0, ranking.n_threads)
+        hits = ranking.kernel.relevant_gain(self.k or 0, self.threshold, weights, "one", rule)
+        cutoff = ranking.groups.sizes if self.k is None else self.k
+        return np.where(relevant > 0, 2 * hits / np.maximum(cutoff + relevant, 1), self.undefined)
+
+
+@dataclass(frozen=True)
+class RPrecision(Metric):
+    r"""Precision among as many documents as are relevant.
+
+    .. math::
+        \text{R-Precision} = \frac{1}{R} \sum_{r \le R} [y_{(r)} \ge \tau]
+
+    with :math:`R` relevant documents: precision and recall are equal there.
+
+    Parameters
+    ----------
+    threshold : float, default 1.0
+        :math:`\tau`: relevant from this label on.
+    ties : {"average", "order", "worst", "best"}, default "average"
+        Order of equal scores; see :class:`Metric`.
+    empty : "skip" or float, default "skip"
+        Value of a query without a relevant document.
+
+    Examples
+    --------
+    >>> RPrecision().per_query([1, 0, 1], [3.0, 2.0, 1.0])
+    array([0.5])
+    """
+
+    threshold: float = 1.0
+    ties: Ties = "average"
+    empty: Empty = "skip"
+
+    name: ClassVar[str] = "r_precision"
+
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
+        """Return the metric of each query."""
+        relevant, _ = ranking.counts(self.threshold)
+        return ranking.kernel.r_precision(self.threshold, relevant, self._rule(ranking))
 
 
 @dataclass(frozen=True)

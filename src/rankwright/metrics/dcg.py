@@ -25,6 +25,16 @@ def check_gain_labels(y: Floats, name: str) -> None:
         )
 
 
+def require_gain_labels(y: Floats, metric: str, gain: str) -> None:
+    """Raise unless the gains of the labels are not negative, and their sums finite."""
+    most = _LARGEST_LABEL[gain]
+    bad = np.flatnonzero((y < 0) | (y > most))
+    if len(bad):
+        raise ValueError(
+            f"{metric} needs labels from 0 to {most:g}, but row {bad[0]} has {y[bad[0]]:g}."
+        )
+
+
 def discounts(n_ranks: int, discount: Literal["log2", "letor"]) -> Floats:
     r"""Return the weight of each rank.
 

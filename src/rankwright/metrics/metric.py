@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_scores, check_y
 from rankwright.exceptions import DataWarning
 from rankwright.metrics.ranking import RankedLabels
 
 Ties: TypeAlias = Literal["average", "order", "worst", "best"]
 Empty: TypeAlias = Literal["skip"] | float
+OwnFunction: TypeAlias = Callable[[Floats, Floats], float]
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ties": ("average", "order", "worst", "best"),
@@ -27,7 +30,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "discount": ("log2", "letor"),
     "short": ("keep", "zero"),
     "variant": ("a", "b"),
+    "target": ("documents", "relevance"),
 }
+COLUMNS = ("subtopics", "group", "duplicates")  # conventions that name a column
+_COLUMN = re.compile(r"[^\s,()=]([^,()=]*[^\s,()=])?")  # what a text can hold
 _LARGEST_K = 2**31 - 1
 
 
@@ -52,17 +58,27 @@ class Metric:
         ``"skip"`` makes it NaN, which :meth:`mean` leaves out.
     ``threshold``
         A document is relevant if its label is at least this.
+
+    A metric that looks at more than labels and scores says so by :attr:`needs`, and gets it by
+    ``columns``: arrays by name, one value for each row, such as ``Dataset.kept``.
     """
 
     name: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
     denominators: ClassVar[tuple[str, ...]] = ()
+    tie_rules: ClassVar[tuple[str, ...]] = CHOICES["ties"]
     uses_ranking: ClassVar[bool] = True  # if not, per_query is to be called on its own
 
     def __post_init__(self) -> None:
+        own = {"denominator": self.denominators, "ties": self.tie_rules}
         for name, value in fields_of(self).items():
-            choices = self.denominators if name == "denominator" else CHOICES.get(name)
-            _check_convention(type(self).__name__, name, value, choices)
+            choices = own.get(name, CHOICES.get(name))
+            check_convention(type(self).__name__, name, value, choices)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the columns that it looks at besides labels and scores."""
+        return tuple(value for name, value in fields_of(self).items() if name in COLUMNS)
 
     @property
     def depth(self) -> int | None:
@@ -76,6 +92,7 @@ class Metric:
         scores: ArrayLike,
         groups: Groups | None = None,
         *,
+        columns: Columns | None = None,
         n_jobs: int | None = None,
     ) -> Floats:
         """Return the metric of each query; NaN where it is skipped.
@@ -88,6 +105,8 @@ class Metric:
             Scores; larger ranks higher.
         groups : Groups, optional
             Row ranges of the queries; None is one query.
+        columns : mapping of str to array of shape (n_docs,), optional
+            What the metric :attr:`needs`.
         n_jobs : int, optional
             Threads; the result does not depend on them.
         """
@@ -99,10 +118,12 @@ class Metric:
         scores: ArrayLike,
         groups: Groups | None = None,
         *,
+        columns: Columns | None = None,
         n_jobs: int | None = None,
     ) -> float:
         """Return the mean over the queries that are not skipped."""
-        return mean_of_queries(self.per_query(y, scores, groups, n_jobs=n_jobs), str(self))
+        values = self.per_query(y, scores, groups, columns=columns, n_jobs=n_jobs)
+        return mean_of_queries(values, str(self))
 
     def from_ranking(self, ranking: RankedLabels) -> Floats:
         """Return the metric of each query of a ranking that is at least ``depth`` deep."""
@@ -110,10 +131,14 @@ class Metric:
 
     def _rule(self, ranking: RankedLabels, ties: Ties = "average") -> _kernels.Rule:
         """Return the conventions that every kernel takes."""
-        chosen = fields_of(self)
-        empty: Empty = chosen.get("empty", "skip")
-        value = math.nan if isinstance(empty, str) else float(empty)
-        return _kernels.Rule(chosen.get("ties", ties), value, ranking.n_threads)
+        chosen = fields_of(self).get("ties", ties)
+        return _kernels.Rule(chosen, self.undefined, ranking.n_threads)
+
+    @property
+    def undefined(self) -> float:
+        """The value of a query on which it is undefined; NaN if that is skipped."""
+        empty: Empty = fields_of(self).get("empty", "skip")
+        return math.nan if isinstance(empty, str) else float(empty)
 
     def __str__(self) -> str:
         # Only what differs from the defaults, and each in a form that parse reads:
@@ -127,6 +152,37 @@ class Metric:
             elif value != field.default:
                 options.append(f"{field.name}={value}")
         return text + (f"({','.join(options)})" if options else "")
+
+
+@dataclass(frozen=True)
+class RowMetric(Metric):
+    """A metric that looks at rows, of which a ranking of labels does not know enough."""
+
+    uses_ranking: ClassVar[bool] = False
+
+    def per_query(
+        self,
+        y: ArrayLike,
+        scores: ArrayLike,
+        groups: Groups | None = None,
+        *,
+        columns: Columns | None = None,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Return the metric of each query; NaN where it is skipped."""
+        labels = check_y(y)
+        values = check_scores(scores, len(labels))
+        groups = Groups.one_query(len(labels)) if groups is None else groups
+        groups.require_rows(len(labels))
+        return self.of_rows(labels, values, groups, columns or {})
+
+    def of_rows(self, y: Floats, scores: Floats, groups: Groups, columns: Columns) -> Floats:
+        """Return the metric of each query, of labels and scores that have been checked."""
+        raise NotImplementedError
+
+    def from_ranking(self, ranking: RankedLabels) -> Floats:
+        """Refuse: a ranking of labels does not know all that it takes."""
+        raise NotImplementedError(f"{self.name} needs rows: call per_query.")
 
 
 def fields_of(metric: Metric) -> dict[str, Any]:
@@ -173,6 +229,7 @@ def per_query_of_all(
     scores: ArrayLike,
     groups: Groups | None = None,
     *,
+    columns: Columns | None = None,
     n_jobs: int | None = None,
 ) -> list[Floats]:
     """Return ``per_query`` of several metrics; documents are sorted once for all of them."""
@@ -182,14 +239,17 @@ def per_query_of_all(
     depth = None if None in depths else max((d for d in depths if d is not None), default=1)
     ranking = RankedLabels(y, scores, groups, depth=depth, n_jobs=n_jobs) if depths else None
     return [
-        metric.per_query(y, scores, groups, n_jobs=n_jobs)
+        metric.per_query(y, scores, groups, columns=columns, n_jobs=n_jobs)
         if ranking is None or not metric.uses_ranking
         else metric.from_ranking(ranking)
         for metric in metrics
     ]
 
 
-def _check_convention(metric: str, name: str, value: Any, choices: tuple[str, ...] | None) -> None:
+def check_convention(
+    metric: str, name: str, value: Any, choices: tuple[str, ...] | None = None
+) -> None:
+    """Raise unless a convention has a value that it can have."""
     if choices is not None:
         if value not in choices:
             names = ", ".join(repr(choice) for choice in choices)
@@ -206,8 +266,17 @@ def _check_convention(metric: str, name: str, value: Any, choices: tuple[str, ..
     elif name == "empty":
         if value != "skip" and not (number and math.isfinite(value)):
             raise ValueError(f"empty of {metric} must be 'skip' or a number, but is {value!r}.")
+    elif name in COLUMNS:
+        if not isinstance(value, str) or not _COLUMN.fullmatch(value):
+            raise ValueError(
+                f"{name} of {metric} must be the name of a column, without any of ,()= and spaces "
+                f"around it, but is {value!r}."
+            )
     elif name == "p":
         if not number or not 0 < value < 1:
             raise ValueError(f"p of {metric} must lie between 0 and 1, but is {value!r}.")
+    elif name == "alpha":
+        if not number or not 0 <= value <= 1:
+            raise ValueError(f"alpha of {metric} must lie between 0 and 1, but is {value!r}.")
     elif not number or not math.isfinite(value):
         raise ValueError(f"{name} of {metric} must be a number, but is {value!r}.")

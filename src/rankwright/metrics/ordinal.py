@@ -6,35 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats, check_scores, check_y
-from rankwright.metrics.metric import Metric
+from rankwright.data.validation import Floats
+from rankwright.metrics.metric import Columns, RowMetric
 from rankwright.metrics.ranking import RankedLabels
 
 
 @dataclass(frozen=True)
-class _LabelMetric(Metric):
+class _LabelMetric(RowMetric):
     """Mean over the documents of a query of a function of true and predicted label."""
 
     # The order of predicted labels is not enough: 1, 2 and 1, 5 rank alike and cost differently.
-    uses_ranking: ClassVar[bool] = False
 
-    def per_query(
-        self,
-        y: ArrayLike,
-        scores: ArrayLike,
-        groups: Groups | None = None,
-        *,
-        n_jobs: int | None = None,
-    ) -> Floats:
-        """Return the metric of each query; ``scores`` are predicted labels."""
-        labels = check_y(y)
-        predicted = check_scores(scores, len(labels))
-        groups = Groups.one_query(len(labels)) if groups is None else groups
-        groups.require_rows(len(labels))
-        cost = self._cost(labels, predicted)
+    def of_rows(self, y: Floats, scores: Floats, groups: Groups, columns: Columns) -> Floats:
+        """Return the metric of each query."""
+        cost = self._cost(y, scores)
         sums = np.bincount(groups.query_of_rows(), weights=cost, minlength=groups.n_queries)
         # A query without documents is 0/0: NaN, which is how every metric says "skipped".
         with np.errstate(invalid="ignore"):

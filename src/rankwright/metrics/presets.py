@@ -15,11 +15,17 @@ runs them again and compares.
     scikit-learn 1: ``ndcg``, ``dcg``. It refuses queries of one document.
 ``trec:``
     trec_eval, hence pytrec_eval and ir_measures: ``ndcg``, ``map``, ``rr``, ``p``, ``recall``,
-    ``success``. It rounds scores to float32 and orders ties by document id, larger first: sort
-    the rows of a query so.
+    ``success``, ``rprec``, ``bpref``. It rounds scores to float32 and orders ties by document id,
+    larger first: sort the rows of a query so.
+``ndeval:``
+    NIST's ndeval, hence pyndeval and ir_measures: ``alpha_ndcg``, ``err_ia``. Of documents
+    that would add the same to the ideal list it takes the larger id: sort the rows of a query so.
+    It does not divide ERR-IA at rank 1.
 ``ranx:``
     ranx 0.3: ``ndcg``, ``ndcg_burges``, ``dcg``, ``dcg_burges``, ``map``, ``mrr``, ``precision``,
-    ``recall``, ``hit_rate``. With more than 15 documents its order of ties follows no rule.
+    ``recall``, ``f1``, ``r_precision``, ``hit_rate``. With more than 15 documents its order of ties
+    follows no rule. Its bpref is right only if every query has a relevant and an irrelevant
+    document: ``bpref(ties=order)``.
 ``letor:``
     Microsoft's LETOR 3 and 4 script, behind all published LETOR figures: ``ndcg``, ``map``, ``p``.
 """
@@ -29,8 +35,10 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from rankwright.metrics.binary import AP, RR, HitRate, Precision, Recall
+from rankwright.metrics.binary import AP, F1, RR, HitRate, Precision, Recall, RPrecision
 from rankwright.metrics.dcg import DCG, NDCG
+from rankwright.metrics.diversity import ERRIA, AlphaNDCG
+from rankwright.metrics.judged import Bpref
 from rankwright.metrics.metric import Metric
 
 Preset: TypeAlias = dict[str, tuple[type[Metric], dict[str, Any]]]
@@ -78,6 +86,12 @@ PRESETS: dict[str, Preset] = {
         "p": (Precision, _ORDER_0),
         "recall": (Recall, _ORDER_0),
         "success": (HitRate, _ORDER_0),
+        "rprec": (RPrecision, _ORDER_0),
+        "bpref": (Bpref, _ORDER_0),
+    },
+    "ndeval": {
+        "alpha_ndcg": (AlphaNDCG, _ORDER_0),
+        "err_ia": (ERRIA, {"denominator": "full", **_ORDER_0}),
     },
     "ranx": {
         "ndcg": (NDCG, {"gain": "linear", **_ORDER_0}),
@@ -88,6 +102,8 @@ PRESETS: dict[str, Preset] = {
         "mrr": (RR, _ORDER_0),
         "precision": (Precision, _ORDER_0),
         "recall": (Recall, _ORDER_0),
+        "f1": (F1, _ORDER_0),
+        "r_precision": (RPrecision, _ORDER_0),
         "hit_rate": (HitRate, _ORDER_0),
     },
     "letor": {

@@ -27,6 +27,9 @@ class RankedLabels:
         Ranks that need to be in order; all by default. Fewer save time.
     n_jobs : int, optional
         Threads. The result does not depend on them.
+    judged : tuple of (labels, Groups), optional
+        All labels that are known, where the ranking has not all of them: a run finds some
+        documents only. Query by query, as ``groups``.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class RankedLabels:
         *,
         depth: int | None = None,
         n_jobs: int | None = None,
+        judged: tuple[Floats, Groups] | None = None,
     ) -> None:
         # Whether they are finite is left to the kernel, which reads every value anyway: checking
         # here would be one more pass over the memory.
@@ -45,6 +49,7 @@ class RankedLabels:
         self.groups = Groups.one_query(len(self.y)) if groups is None else groups
         self.groups.require_rows(len(self.y))
         self.depth = depth
+        self.judged = judged
         self.n_threads = n_threads(n_jobs)
         everything = max(1, len(self.y))
         self.kernel = _kernels.Ranking(
@@ -63,6 +68,13 @@ class RankedLabels:
     def longest(self) -> int:
         """Size of the longest query."""
         return int(self.groups.sizes.max(initial=0))
+
+    def counts(self, threshold: float) -> tuple[Floats, Floats]:
+        """Return for each query how many documents are relevant, and how many are not."""
+        y, groups = (self.y, self.groups) if self.judged is None else self.judged
+        up_to = np.append(0.0, np.cumsum(y >= threshold))
+        relevant = up_to[groups.indptr[1:]] - up_to[groups.indptr[:-1]]
+        return relevant, groups.sizes - relevant
 
     def require_labels(self, metric: str, highest: float, hint: str) -> None:
         """Raise unless all labels lie between 0 and ``highest``."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwright.data.groups import Ints
-from rankwright.estimator import mean_score
 from rankwright.online.base import Given
+from rankwright.score import mean_score
 from rankwright.scoring.state import check_labels
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from rankwright.data.groups import gather
 from rankwright.data.validation import Floats, check_qid
-from rankwright.estimator import mean_score
 from rankwright.inputs import check_rows
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
@@ -19,6 +18,7 @@ from rankwright.predtron.learner import PredtronLearner
 from rankwright.predtron.rounds import Mode, PredtronData
 from rankwright.problems.native import Native
 from rankwright.problems.problem import Problem
+from rankwright.score import mean_score
 from rankwright.theory.links import NormName
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats, check_weights
-from rankwright.estimator import SCORE_METRIC
 from rankwright.metrics.metric import mean_of_queries
 from rankwright.online.base import Given
 from rankwright.online.parameters import parametrized
@@ -19,6 +18,7 @@ from rankwright.predtron.label_matrix import PredtronOfLabels, dense
 from rankwright.predtron.rankings import PredtronOfRankings
 from rankwright.predtron.rounds import Mode
 from rankwright.problems.ranking import Representation
+from rankwright.score import SCORE_METRIC
 from rankwright.theory.links import NormName
 
 

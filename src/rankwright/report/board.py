@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwright.comparison.tables import csv_text
 from rankwright.data.spreadsheets import as_cell
-from rankwright.evaluation.contest import Segment
+from rankwright.evaluation.segmented import Segment
 from rankwright.report.content import Content, System
 
 _WIDTH = 150.0  # of a drawn interval, in pixels
@@ -42,20 +42,21 @@ class DrawnAxis:
 
 
 def round_values(low: float, high: float) -> list[tuple[float, str]]:
-    """Return round values between two ends, at most five, each with its text.
+    """Return two to four round values between two ends, each with its text.
 
     >>> round_values(0.812, 0.893)
     [(0.82, '0.82'), (0.84, '0.84'), (0.86, '0.86'), (0.88, '0.88')]
     """
-    raw = (high - low) / 5 or 1.0
-    power = math.floor(math.log10(raw))
-    step, power = next(
-        (m * 10.0**power, power + (m == 10))
-        for m in (1, 2, 5, 10)
-        if m * 10.0**power >= raw * 0.999
+    if not high > low:
+        return [(low, f"{low:.4g}")]
+    power = math.floor(math.log10(high - low))
+    steps = [(m * 10.0**p, max(0, -p)) for p in (power, power - 1) for m in (5, 2, 1)]
+    step, digits = next(
+        (step, digits)
+        for step, digits in steps
+        if math.floor(high / step + 1e-9) > math.ceil(low / step - 1e-9)
     )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    digits = max(0, -power)
     return [(round(i * step, 12), f"{i * step:.{digits}f}") for i in range(first, last + 1)]
 
 
@@ -66,7 +67,7 @@ def scale_around(rows: list[tuple[float, float, float]]) -> DrawnAxis:
     """
     rows = [row for row in rows if all(map(math.isfinite, row))] or [(0.0, 0.0, 0.0)]
     low, value, high = rows[0]
-    reach = 3.0 * (high - low) or 1.0
+    reach = 6.0 * (high - low) or 1.0
     return DrawnAxis(
         max(min(row[0] for row in rows), value - reach),
         min(max(row[2] for row in rows), value + reach),
@@ -144,7 +145,7 @@ def downloads(content: Content) -> list[tuple[str, str, str]]:
     ]
 
 
-def tests_of_held(content: Content) -> dict[str, Any]:
+def held_tests(content: Content) -> dict[str, Any]:
     """Return the tests against the best, or the reference, and the axis of their intervals."""
     if not content.tests:
         return {"rows": [], "ticks": [], "zero": 0.0}
@@ -186,6 +187,6 @@ def segment_tables(content: Content) -> list[dict[str, Any]]:
 def _in_segment(segment: Segment, name: str) -> dict[str, Any]:
     """Return a system's mean, and its difference from what it is held against, if it is not it."""
     difference = segment.differences.get(name)
-    clear = difference is not None and (difference[1] > 0 or difference[2] < 0)
+    parted = difference is not None and (difference[1] > 0 or difference[2] < 0)
     mean = next(iter(segment.means[name].values()))
-    return {"mean": mean, "difference": difference, "clear": clear}
+    return {"mean": mean, "difference": difference, "parted": parted}

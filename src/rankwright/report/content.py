@@ -16,14 +16,15 @@ from rankwright.comparison.noise_curves import NoiseStudy
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
-from rankwright.evaluation.contest import Contest, Segment, Standing, segmented
+from rankwright.evaluation.contest import Contest, Standing
+from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import LIST_LENGTH, Part, parts_of_queries
 from rankwright.evaluation.significance import PairedComparison
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class Examined:
     """Test queries, and the training queries of the models that rank them, if they are known."""
 
     name: str
@@ -86,8 +87,8 @@ class Content:
     ----------
     title, verdict, advice : str
         The first lines.
-    higher_is_better : dict of str to bool
-        What was measured, and what is good; the first metric orders the systems.
+    measures : dict of str to Metric
+        What was measured, by name; the first metric orders the systems.
     systems : list of System
         Best first.
     held : str
@@ -97,7 +98,7 @@ class Content:
         are what the others are ahead of it.
     tests : dict of str to PairedComparison
         By the other system, in the order of the leaderboard, by the first metric.
-    parts : list of Tested
+    parts : list of Examined
         The data.
     card : dict
         What it takes to do it again.
@@ -116,12 +117,12 @@ class Content:
     title: str
     verdict: str
     advice: str
-    higher_is_better: dict[str, bool]
+    measures: dict[str, Metric]
     systems: list[System]
     held: str
     led: bool
     tests: dict[str, PairedComparison]
-    parts: list[Tested]
+    parts: list[Examined]
     card: dict[str, Any]
     latex: str
     segments: list[Segment] = field(default_factory=list)
@@ -132,7 +133,12 @@ class Content:
     @property
     def metrics(self) -> list[str]:
         """What was measured."""
-        return list(self.higher_is_better)
+        return list(self.measures)
+
+    @property
+    def higher_is_better(self) -> dict[str, bool]:
+        """Whether more is better, for each metric."""
+        return {name: metric.higher_is_better for name, metric in self.measures.items()}
 
     @property
     def main(self) -> str:
@@ -161,12 +167,12 @@ def content_of(contest: Contest, title: str = "") -> Content:
         title=title or contest.card.get("title") or _heading(contest),
         verdict=contest.verdict,
         advice=contest.advice,
-        higher_is_better={m: parse(m).higher_is_better for m in metrics},
+        measures={name: contest.measure(name) for name in metrics},
         systems=[_system(contest, standing) for standing in standings],
         held=held,
         led=reference is None,
         tests={s.name: pair for s in standings if (pair := contest.pair(s.name)) is not None},
-        parts=[Tested(name, test, trains.get(name)) for name, test in contest.tests.items()],
+        parts=[Examined(name, test, trains.get(name)) for name, test in contest.tests.items()],
         card=_card(contest),
         latex=contest.to_latex(),
         segments=segments,
@@ -184,7 +190,8 @@ def _card(contest: Contest) -> dict[str, Any]:
     """Return the run card with all that the page asks for, also of scores from elsewhere."""
     if isinstance(contest, Comparison):
         return contest.card
-    files = [contest.card["data"], *contest.card["systems"].values()] if contest.card else []
+    systems = contest.card.get("systems", {})  # what was read, if files were
+    files = [contest.card["data"], *systems.values()] if systems else []
     return run_card([], contest.metrics, {}, None) | {"files": files}
 
 

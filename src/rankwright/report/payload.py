@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.report.content import Content
-from rankwright.report.rankings import RankedList, list_data
+from rankwright.report.rankings import RankedList, list_data, shown_queries
 from rankwright.report.reasons import N_REASONS, Reasons
 
 _MOST_POINTS = 400  # of a curve
@@ -16,13 +16,19 @@ _MOST_POINTS = 400  # of a curve
 
 def payload(content: Content, lists: list[RankedList | None], reasons: Reasons) -> dict[str, Any]:
     """Return the data of plots, lists and filters."""
-    main = content.main
+    main, shown = content.main, shown_queries(content).tolist()
+    place = {q: i for i, q in enumerate(shown)}
+
+    def of_shown(values: list[Any]) -> list[Any]:
+        return [values[q] for q in shown]
+
+    tests = [part.test for part in content.parts]
     facts = {s.name: s.facts for s in content.systems}
     return {
         "metrics": content.metrics,
         "higher": content.higher_is_better,
         "start": _start(content),
-        "segments": _segments(content),
+        "segments": _segments(content, place),
         "models": [
             {
                 "name": s.name,
@@ -33,19 +39,19 @@ def payload(content: Content, lists: list[RankedList | None], reasons: Reasons) 
             for s in content.systems
         ],
         "folds": [part.name for part in content.parts],
-        "fold": [i for i, part in enumerate(content.parts) for _ in range(part.test.n_queries)],
-        "queries": [str(qid) for part in content.parts for qid in part.test.groups.names.tolist()],
-        "lengths": [n for part in content.parts for n in part.test.groups.sizes.tolist()],
+        "fold": of_shown([i for i, test in enumerate(tests) for _ in range(test.n_queries)]),
+        "queries": of_shown([str(qid) for test in tests for qid in test.groups.names.tolist()]),
+        "lengths": of_shown([n for test in tests for n in test.groups.sizes.tolist()]),
         "values": {
-            metric: [_rounded(s.per_query[metric]) for s in content.systems]
+            metric: [of_shown(_rounded(s.per_query[metric])) for s in content.systems]
             for metric in content.metrics
         },
-        "lists": [None if found is None else list_data(content, found) for found in lists],
+        "lists": [None if (one := lists[q]) is None else list_data(content, one) for q in shown],
         "why": {
             "n": N_REASONS,
             "systems": reasons.systems,
             "features": reasons.features,
-            "docs": {str(q): found.tolist() for q, found in reasons.documents.items()},
+            "docs": {str(place[q]): found.tolist() for q, found in reasons.documents.items()},
         },
         "curves": {n: _thinned(f["curves"]) for n, f in facts.items() if f.get("curves")},
         "paths": {n: f["path"] for n, f in facts.items() if f.get("path")},
@@ -63,13 +69,14 @@ def _start(content: Content) -> list[int]:
     return [held or min(1, len(names) - 1), 0]
 
 
-def _segments(content: Content) -> dict[str, Any]:
+def _segments(content: Content, place: dict[int, int]) -> dict[str, Any]:
     """Return by column the names of the segments, and the number of each query's."""
     found: dict[str, Any] = {}
     for part in content.cuts:
-        column = found.setdefault(part.column, {"names": [], "of": [-1] * content.n_queries})
+        column = found.setdefault(part.column, {"names": [], "of": [-1] * len(place)})
         for query in np.flatnonzero(part.queries).tolist():
-            column["of"][query] = len(column["names"])
+            if query in place:
+                column["of"][place[query]] = len(column["names"])
         column["names"].append(part.value)
     return found
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.groups import Ints
-from rankwright.report.content import Content, Tested
+from rankwright.report.content import Content, Examined
 
+MOST_QUERIES = 5000  # points that a browser draws at once
 MOST_RANKS = 100  # documents of a list that are kept
 BUDGET = 1_900_000  # ranks and half the letters of names: about 2.5 MB of the page
 _MOST_NAME = 48  # characters of a document's name
@@ -49,6 +50,17 @@ class RankedList:
         return best
 
 
+def shown_queries(content: Content) -> Ints:
+    """Return the queries of the page: all, or those that differ most and as many of the others."""
+    n = content.n_queries
+    if n <= MOST_QUERIES or not content.systems:
+        return np.arange(n)
+    order = by_disagreement(content)
+    first, others = order[: MOST_QUERIES // 2], np.sort(order[MOST_QUERIES // 2 :])
+    evenly = np.linspace(0, len(others) - 1, MOST_QUERIES - len(first)).astype(np.int64)
+    return np.sort(np.concatenate([first, others[evenly]]))
+
+
 def ranked_lists(content: Content) -> list[RankedList | None]:
     """Return the lists of the queries on which the systems disagree most, None of the others."""
     kept = iter(_inside_the_budget(content).tolist())
@@ -69,9 +81,12 @@ def _inside_the_budget(content: Content) -> NDArray[np.bool_]:
         [_name_length(part) for part in content.parts],
         [part.test.n_queries for part in content.parts],
     )
-    cost = np.minimum(sizes, MOST_RANKS) * (len(content.systems) + named / 2)
+    cost = np.full(len(sizes), np.inf)
+    shown = shown_queries(content)
+    cost[shown] = (np.minimum(sizes, MOST_RANKS) * (len(content.systems) + named / 2))[shown]
     inside = np.zeros(len(sizes), dtype=bool)
     order = by_disagreement(content)
+    order = order[np.isfinite(cost[order])]
     inside[order] = np.cumsum(cost[order]) <= BUDGET
     return inside
 
@@ -83,7 +98,7 @@ def by_disagreement(content: Content) -> Ints:
     return np.argsort(-spread, kind="stable")
 
 
-def _name_length(part: Tested) -> float:
+def _name_length(part: Examined) -> float:
     """Return how long the names of documents are, roughly."""
     if part.test.doc_ids is None:
         return 0.0

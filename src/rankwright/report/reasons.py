@@ -22,6 +22,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.evaluation.importance import permutation_importance
+from rankwright.metrics.metric import Metric
 from rankwright.report.content import Content, System
 from rankwright.report.rankings import RankedList, by_disagreement
 
@@ -84,7 +85,7 @@ def reasons_of(content: Content, lists: list[RankedList | None]) -> Reasons:
 def _can_explain(content: Content, system: System) -> bool:
     """Tell whether a system has a model that tells what features add."""
     model = system.model(0)
-    if model is None or system.is_baseline:
+    if model is None:
         return False
     few = content.parts[0].test.select(np.arange(1))
     try:
@@ -232,7 +233,7 @@ def importances(content: Content) -> list[dict[str, Any]]:
         if model is None:
             continue
         try:
-            rows = _feature_drops(model, sample, content.main)
+            rows = _feature_drops(model, sample, content.measures[content.main])
         except Exception:  # of a model of the user's: it has a chart less
             continue
         if rows:
@@ -240,7 +241,7 @@ def importances(content: Content) -> list[dict[str, Any]]:
     return found
 
 
-def _feature_drops(model: Any, sample: Dataset, metric: str) -> list[dict[str, Any]]:
+def _feature_drops(model: Any, sample: Dataset, metric: Metric) -> list[dict[str, Any]]:
     from rankwright.estimator import as_model
 
     asked = as_model(model, sample.n_features)

@@ -13,7 +13,7 @@ from rankwright.comparison.tables import size_text
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.evaluation.contest import Contest
-from rankwright.report.board import board, downloads, segment_tables, tests_of_held
+from rankwright.report.board import board, downloads, held_tests, segment_tables
 from rankwright.report.content import (
     Content,
     content_of,
@@ -24,7 +24,7 @@ from rankwright.report.content import (
 )
 from rankwright.report.inline import script_hash
 from rankwright.report.payload import payload
-from rankwright.report.rankings import ranked_lists
+from rankwright.report.rankings import ranked_lists, shown_queries
 from rankwright.report.reasons import importances, reasons_of
 from rankwright.report.samples import data_section
 
@@ -79,9 +79,10 @@ def page_of(content: Content) -> str:
             board=board(content),
             segments=segment_tables(content),
             downloads=downloads(content),
-            tests=tests_of_held(content),
+            tests=held_tests(content),
             importances=importances(content),
             data_section=data_section(content.parts),
+            n_shown=len(shown_queries(content)),
             lists_kept=sum(found is not None for found in lists),
             explained=len(reasons.documents),
         )

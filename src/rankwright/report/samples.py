@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name
 from rankwright.data.validation import Floats, Matrix
-from rankwright.report.content import Tested
+from rankwright.report.content import Examined
 
 _MOST_BARS = 12
+_MOST_BINS = 8  # whose names are longer
 _MOST_ROWS = 200_000  # documents that moments are taken over
 _MOST_SHOWN = 8  # features
 _NOTABLE = 0.1  # standard deviations; less is what chance does to a few hundred documents
@@ -33,7 +34,7 @@ class Drift:
     difference: float
 
 
-def data_section(parts: list[Tested]) -> dict[str, Any]:
+def data_section(parts: list[Examined]) -> dict[str, Any]:
     """Return what the page tells of the data of the first part."""
     part = parts[0]
     samples = (
@@ -65,21 +66,21 @@ def histogram(columns: list[Any]) -> list[tuple[str, list[float]]]:
         ]
     # Equal bins of a round width, up to where the tail begins; the last one has no end.
     low, end = values[0], float(np.quantile(np.concatenate(columns), 0.98))
-    raw = (end - low) / (_MOST_BARS - 1) or 1.0
+    raw = (end - low) / (_MOST_BINS - 1) or 1.0
     power = 10.0 ** np.floor(np.log10(raw))
     step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * 0.999)
-    if (values == np.floor(values)).all():
-        step = max(1.0, step)
     first = np.floor(low / step)
-    n_bins = min(_MOST_BARS, int(np.floor(values[-1] / step) - first) + 1)
+    n_bins = min(_MOST_BINS, int(np.floor(values[-1] / step) - first) + 1)
     edges = (first + np.arange(n_bins)) * step
     shares = []
     for column in columns:
         at = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, n_bins - 1)
         shares.append(np.bincount(at, minlength=n_bins) / max(1, len(column)))
-    names = [f"{edge:g}" for edge in edges.tolist()]
+    whole = bool((values == np.floor(values)).all())
+    last = step - 1 if whole and step >= 1 else step
+    names = [f"{edge:g}–{edge + last:g}" for edge in edges.tolist()]
     if values[-1] >= edges[-1] + step:
-        names[-1] += "+"
+        names[-1] = f"{edges[-1]:g}+"
     return list(zip(names, np.transpose(shares).tolist(), strict=True))
 
 

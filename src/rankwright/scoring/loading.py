@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from importlib import import_module
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, overload
 
 from rankwright.model_file import read_model
 from rankwright.scoring.scorer import Scorer
 
 
+@overload
+def load(path: str | PathLike[str], *, scorer: Literal[True]) -> Scorer: ...
+@overload
+def load(path: str | PathLike[str], *, scorer: bool = False) -> Any: ...
 def load(path: str | PathLike[str], *, scorer: bool = False) -> Any:
     """Read a model that :func:`save` wrote.
 

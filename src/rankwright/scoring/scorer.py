@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from typing import IO, Any, Self
@@ -177,11 +178,11 @@ def _check_used(state: State) -> None:
         check_categories(state["categories_"], None if names is None else names.tolist())
 
 
-def _objects(value: dict[str, Any]) -> Any:
+def _objects(arrays: dict[str, Any], value: dict[str, Any]) -> Any:
     """Make a kernel; metrics and losses, of which no score is made, are left as they are."""
     match list(value.items()):
         case [("kernel", dict(params))]:
-            return of_fields(Kernel, params, _objects)
+            return of_fields(Kernel, params, partial(_objects, arrays))
         case [("metric", str())] | [("loss", str()), ("params", dict())]:
             return value
     raise no_kind(value)

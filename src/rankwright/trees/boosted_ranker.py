@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,11 +17,13 @@ from rankwright.losses import Loss, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.parsing import parse
+from rankwright.metrics.on_data import columns_of, per_query_on
+from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
 from rankwright.trees import engine, model_text
 from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.constraints import Feature
 from rankwright.trees.forest_ranker import ForestRanker
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import check_more, lightgbm_params
@@ -62,6 +64,13 @@ class BoostedRanker(ForestRanker):
         Share of the queries that each tree learns from.
     colsample : float, default 1.0
         Share of the features that each tree may use.
+    monotone_constraints : dict or list, optional
+        1 for a feature with which the score must not fall, -1 for one with which it must not rise:
+        ``{"price": -1}``, by name or position (from 0 on), or LightGBM's list with a number for
+        each feature.
+    interaction_constraints : list of lists, optional
+        Features, by name or position, that may follow each other in a branch of a tree. A feature
+        that is in none of the lists is not used.
     newton : {"plain", "exact", "neumann"}, default "plain"
         Curvatures of ``loss="xendcg"``; see :class:`~rankwright.losses.XENDCG`.
     skip_empty : bool, default True
@@ -69,7 +78,7 @@ class BoostedRanker(ForestRanker):
         False, here or in a cross entropy, learns from them too.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
-    eval_metric : str or Metric, default "ndcg@10"
+    eval_metric : str, Metric or function, default "ndcg@10"
         What is measured after each tree.
     eval_train : bool, default False
         Measure it on the training queries too.
@@ -130,10 +139,12 @@ class BoostedRanker(ForestRanker):
         max_bin: int = 255,
         subsample: float = 1.0,
         colsample: float = 1.0,
+        monotone_constraints: Mapping[Feature, int] | Sequence[int] | None = None,
+        interaction_constraints: Sequence[Sequence[Feature]] | None = None,
         newton: Newton = "plain",
         skip_empty: bool = True,
         early_stopping_rounds: int | None = None,
-        eval_metric: str | Metric = "ndcg@10",
+        eval_metric: MetricLike = "ndcg@10",
         eval_train: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -147,6 +158,8 @@ class BoostedRanker(ForestRanker):
         self.max_bin = max_bin
         self.subsample = subsample
         self.colsample = colsample
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
         self.newton = newton
         self.skip_empty = skip_empty
         self.early_stopping_rounds = early_stopping_rounds
@@ -195,7 +208,7 @@ class BoostedRanker(ForestRanker):
         """
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
         with heard(verbose, show_fit(), callback) as told:
-            return self._fit(data, valid, told)
+            return self._fit(data, valid, told, X if isinstance(X, Dataset) else None)
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
@@ -207,7 +220,11 @@ class BoostedRanker(ForestRanker):
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
     def _fit(
-        self, data: RankingData, valid: Dataset | None, callback: Callback | None
+        self,
+        data: RankingData,
+        valid: Dataset | None,
+        callback: Callback | None,
+        whole: Dataset | None,
     ) -> BoostedRanker:
         self.check_params()
         metric = parse(self.eval_metric)
@@ -218,7 +235,10 @@ class BoostedRanker(ForestRanker):
         boosting = Boosting(metric, self.n_estimators, self.early_stopping_rounds, self.n_jobs)
         loss = choose_loss(self.loss, self.newton, self.random_state, self.skip_empty)
         params = lightgbm_params(self)
-        train = Watched("train", data.y, data.groups) if self.eval_train else None
+        train = None
+        if self.eval_train:
+            looked_at = {} if whole is None else columns_of(whole, [metric])
+            train = Watched("train", data.y, data.groups, looked_at)
         if isinstance(loss, str):
             more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
             params["objective"] = loss.removeprefix("lightgbm:")
@@ -271,9 +291,9 @@ class BoostedRanker(ForestRanker):
     def _watched(self, valid: Dataset | None, metric: Metric) -> Watched | None:
         if valid is None:
             return None
-        if np.isnan(metric.per_query(valid.y, valid.y, valid.groups)).all():
+        if np.isnan(per_query_on([metric], valid, valid.y)[0]).all():
             raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
-        return Watched("valid", valid.y, valid.groups)
+        return Watched("valid", valid.y, valid.groups, columns_of(valid, [metric]))
 
     def _keep(self, booster: Booster | None, boosting: Boosting) -> None:
         # A model that could not split at all is one leaf.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
-from rankwright.metrics.metric import Metric
+from rankwright.metrics.metric import Columns, Metric
 from rankwright.showing import Brief
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Watched:
     name: str
     y: Floats
     groups: Groups
+    columns: Columns
 
 
 @dataclass
@@ -141,7 +142,9 @@ class Boosting:
             return math.nan
 
         def measure(scores: Floats, _: Any) -> tuple[str, float, bool]:
-            value = self.metric.mean(watched.y, scores, watched.groups, n_jobs=self.n_jobs)
+            value = self.metric.mean(
+                watched.y, scores, watched.groups, columns=watched.columns, n_jobs=self.n_jobs
+            )
             return "metric", value, self.metric.higher_is_better
 
         value = float(evaluate(feval=measure)[0][2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -12,8 +12,13 @@ from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
 from rankwright.inputs import check_features
 from rankwright.threads import n_threads
+from rankwright.trees import model_text
+from rankwright.trees.engine import read_booster
 from rankwright.trees.forest import Forest, ForestScorer
 from rankwright.trees.rule import TreeRule, compiled_forest
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
 
 
 class ForestRanker(Ranker):
@@ -101,6 +106,16 @@ class ForestRanker(Ranker):
     def feature_importances_(self) -> Floats:
         """Importance of each feature by gain."""
         return self.importance("gain")
+
+    @property
+    def booster_(self) -> Booster:
+        """The trees as LightGBM's Booster, with the names of the features and their categories.
+
+        For SHAP, LightGBM's plots and whatever else takes one; made anew each time. LightGBM allows
+        neither spaces nor any of ``"[]{},:`` in a name: they become ``_``, with a warning.
+        """
+        check_is_fitted(self)
+        return read_booster(model_text.named(self.model_text_, self.features()))[0]
 
     def _features(self, X: Any) -> Matrix:
         return check_features(self, X, allow_nan=True)

@@ -6,7 +6,9 @@ taken that is not, number by number, a set of binary trees over the features at 
 
 from __future__ import annotations
 
+import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -14,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwright import _kernels
-from rankwright.exceptions import DataError
+from rankwright.data.alignment import Features
+from rankwright.exceptions import DataError, DataWarning
 
 _END = "end of trees\n"
+_FORBIDDEN = re.compile(r'[\s"\[\]{},:]')
 _HEAD = (
     "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={}\n"
 )
@@ -70,6 +74,40 @@ def _head(n_features: int, infos: str, sizes: str) -> str:
     names = " ".join(f"Column_{j}" for j in range(n_features))
     rest = f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={sizes}"
     return _HEAD.format(n_features - 1) + rest
+
+
+def named(text: str, known: Features) -> str:
+    """Return the text of a model with names of features, and levels of those that are categories.
+
+    What LightGBM allows in no name is ``_``; names that would then be equal are numbered.
+    """
+    if known.names is None:
+        return text
+    names: list[str] = []
+    for name in known.names:
+        allowed = found = _FORBIDDEN.sub("_", name) or "_"
+        number = 1
+        while found in names:
+            number += 1
+            found = f"{allowed}_{number}"
+        names.append(found)
+    changed = {old: new for old, new in zip(known.names, names, strict=True) if old != new}
+    if changed:
+        shown = ", ".join(f"{old!r} is {new!r}" for old, new in [*changed.items()][:3])
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        warnings.warn(
+            f'LightGBM has no spaces and no "[]{{}},: in names of features: {shown}{more}.',
+            DataWarning,
+            stacklevel=4,
+        )
+    head, separator, trees = text.partition("\ntree_sizes=")
+    lines = [
+        f"feature_names={' '.join(names)}" if line.startswith("feature_names=") else line
+        for line in head.splitlines()
+    ]
+    levels = [list(known.categories[name]) for name in known.names if name in known.categories]
+    end = f"\npandas_categorical:{json.dumps(levels)}\n" if levels else ""
+    return "\n".join(lines) + separator + trees + end
 
 
 def read_trees(text: Any, n_features: int) -> list[Fields]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankwright.suggestions import meant
+from rankwright.trees.constraints import constraints
 from rankwright.trees.engine import QUIET, parameter_names, threads
 
 # What LightGBM calls what BoostedRanker has a name for (with its other names), and what would break
@@ -38,6 +39,11 @@ _OURS = {
     "min_data": "min_child_samples",
     "min_child_samples": "min_child_samples",
     "min_samples_leaf": "min_child_samples",
+    "monotone_constraints": "monotone_constraints",
+    "mc": "monotone_constraints",
+    "monotone_constraint": "monotone_constraints",
+    "monotonic_cst": "monotone_constraints",
+    "interaction_constraints": "interaction_constraints",
     "max_bin": "max_bin",
     "max_bins": "max_bin",
     "bagging_fraction": "subsample",
@@ -100,5 +106,8 @@ def lightgbm_params(ranker: Any) -> dict[str, Any]:
         "seed": int(ranker.random_state) % 2**31,
         "num_threads": threads(ranker.n_jobs),
         **QUIET,
+        **constraints(
+            ranker.monotone_constraints, ranker.interaction_constraints, ranker.features()
+        ),
         **(ranker.lightgbm_params or {}),
     }

@@ -27,34 +27,29 @@ const reasonTable = (parent, names, kinds, answers, largest) => {
   const table = el("table", { class: "why" }, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Reasons" }, parent));
   const head = el("tr", {}, el("thead", {}, table));
   el("th", { scope: "col" }, head, "feature");
-  names.forEach((name, i) => el("th", { scope: "col", colspan: 2, class: kinds[i] }, head, name));
-  if (answers.every(Boolean)) el("th", { scope: "col", class: "n" }, head, "difference");
+  names.forEach((name, i) => el("th", { scope: "col", class: `n ${kinds[i]}` }, head, name));
+  if (names.length > 1) el("th", { scope: "col", class: "n" }, head, "difference");
   const body = el("tbody", {}, table);
   const row = (feature, values, kind = "") => {
     const tr = el("tr", { class: kind }, body);
     el("th", { scope: "row", title: feature }, tr, feature);
     values.forEach((value, i) => {
-      const cell = el("td", { class: "bar" }, tr);
+      const cell = el("td", { class: "n" }, tr);
       const bar = svg("svg", { viewBox: "-60 0 120 12", width: 120, height: 12, "aria-hidden": "true" }, cell);
       svg("line", { class: "zero", x1: 0, x2: 0, y1: 0, y2: 12 }, bar);
       if (value !== null) {
         const width = (58 * Math.min(Math.abs(value), largest)) / largest;
         svg("rect", { class: kinds[i], x: value < 0 ? -width : 0, y: 2, width, height: 8 }, bar);
       }
-      el("td", { class: "n" }, tr, value === null ? "small" : signed(value, 2));
+      el("span", {}, cell, value === null ? "small" : signed(value, 2));
     });
-    if (answers.every(Boolean)) {
-      const known = values.every((v) => v !== null);
-      el("td", { class: "n" }, tr, known ? signed(values[1] - values[0], 2) : "");
-    }
+    if (values.length > 1) el("td", { class: "n" }, tr, values.includes(null) ? "" : signed(values[1] - values[0], 2));
   };
-  const known = answers.filter(Boolean);
-  const weight = (feature) => Math.max(...known.map((a) => Math.abs(a.found.get(feature) ?? 0)));
-  const all = [...new Set(known.flatMap((a) => [...a.found.keys()]))].sort((x, y) => weight(y) - weight(x));
-  for (const feature of all) row(feature, answers.map((a) => (a ? a.found.get(feature) ?? null : null)));
-  const rest = (a) => a.sum - [...a.found.values()].reduce((x, y) => x + y, 0);
-  row("all other features", answers.map((a) => (a ? rest(a) : null)), "rest");
-  row("score", answers.map((a) => (a ? a.sum : null)), "sum");
+  const weight = (feature) => Math.max(...answers.map((a) => Math.abs(a.found.get(feature) ?? 0)));
+  const all = [...new Set(answers.flatMap((a) => [...a.found.keys()]))].sort((x, y) => weight(y) - weight(x));
+  for (const feature of all) row(feature, answers.map((a) => a.found.get(feature) ?? null));
+  row("all other features", answers.map((a) => a.sum - [...a.found.values()].reduce((x, y) => x + y, 0)), "rest");
+  row("score", answers.map((a) => a.sum), "sum");
 };
 
 // ---- one query: two ranked lists ----
@@ -90,6 +85,7 @@ const drillPart = (data, reasonsOf) => {
       const kind = Math.abs(y1 - y2) < 2 ? "" : y2 < y1 ? "up" : "down";
       svg("path", { class: `link ${kind}`, "data-doc": doc, d: `M0 ${y1} C${w / 2} ${y1} ${w / 2} ${y2} ${w} ${y2}` }, middle);
     }
+    if (chosen !== null) light(String(chosen));
   };
   const light = (doc) => {
     for (const node of $("lists").querySelectorAll("[data-doc]")) node.classList.toggle("lit", node.dataset.doc === doc);
@@ -115,10 +111,11 @@ const drillPart = (data, reasonsOf) => {
       return;
     }
     const largest = Math.max(...answers.filter(Boolean).flatMap((x) => [x.sum, ...x.found.values()]).map(Math.abs), 0.5);
-    reasonTable(box, [a, b].map((m) => data.models[m].name), ["a", "b"], answers, largest);
+    const told = [0, 1].filter((i) => answers[i]); // a model that tells nothing has no column
+    reasonTable(box, told.map((i) => data.models[[a, b][i]].name), told.map((i) => "ab"[i]), told.map((i) => answers[i]), largest);
     const silent = [a, b].filter((model, i) => !answers[i]).map((model) => data.models[model].name);
     el("p", { class: "fine" }, box, "By how much each feature lifts the document above the average document of this query, in standard deviations of the model's scores. "
-      + "“small” is less than a model's five largest."
+      + (told.length > 1 ? "“small” is less than a model's five largest." : "")
       + (silent.length ? ` Nothing is known of ${silent.join(" and ")}.` : ""));
   };
   const column = (side, model, order, others, list, count, value) => {

@@ -1,0 +1,66 @@
+r"""What trees must obey: monotone features, and features that may meet in a branch.
+
+A score with a monotone constraint :math:`c_j = \pm 1` never falls, or never rises, with feature
+:math:`j` while all others stay:
+
+.. math:: c_j \bigl(s(x + t e_j) - s(x)\bigr) \ge 0 \quad \text{for all } t > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, TypeAlias
+
+from rankwright.data.alignment import Features
+from rankwright.data.feature_names import all_feature_names
+from rankwright.suggestions import meant
+
+Feature: TypeAlias = str | int
+
+
+def constraints(monotone: Any, interaction: Any, known: Features) -> dict[str, Any]:
+    """Return constraints as LightGBM takes them: by the positions of the features."""
+    found: dict[str, Any] = {}
+    if monotone is not None:
+        found["monotone_constraints"] = _signs(monotone, known)
+    if interaction is not None:
+        found["interaction_constraints"] = [
+            [_position(feature, known, "interaction_constraints") for feature in group]
+            for group in interaction
+        ]
+    return found
+
+
+def _signs(monotone: Any, known: Features) -> list[int]:
+    """Return -1, 0 or 1 for each feature."""
+    if not isinstance(monotone, Mapping):
+        if len(monotone) != known.n:
+            raise ValueError(
+                f"monotone_constraints must be {known.n} numbers, one for each feature, but are "
+                f"{len(monotone)}. Or name features: {{'price': -1}}."
+            )
+        monotone = dict(enumerate(monotone))
+    signs, names = [0] * known.n, all_feature_names(known.names, known.n)
+    for feature, sign in monotone.items():
+        place = _position(feature, known, "monotone_constraints")
+        if sign and names[place] in known.categories:
+            raise ValueError(
+                f"monotone_constraints must not have {names[place]!r}: categories have no order."
+            )
+        signs[place] = int(sign)
+    return signs
+
+
+def _position(feature: Feature, known: Features, parameter: str) -> int:
+    """Return the position of a feature that is told by its name or its position."""
+    if isinstance(feature, Integral):
+        if not 0 <= feature < known.n:
+            raise ValueError(
+                f"{parameter} must name features from 0 to {known.n - 1}, but there is {feature}."
+            )
+        return int(feature)
+    names = all_feature_names(known.names, known.n)
+    if feature not in names:
+        raise ValueError(f"{parameter}: there is no feature {feature!r}.{meant(feature, names)}")
+    return names.index(feature)
