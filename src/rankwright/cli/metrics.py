@@ -63,7 +63,7 @@ def read_metrics(texts: Sequence[str] | None, **roles: str | None) -> list[Metri
     for role, column in roles.items():
         if column is None:
             continue
-        known = [text for text in found if role in fields_of(_checked_metric(text))]
+        known = [text for text in found if role in fields_of(_as_metric(text))]
         found += () if known else _BY_ROLE[role]
         found = [_looking_at(text, role, column) for text in found]
     return found
@@ -73,7 +73,7 @@ def read_metric(text: str) -> MetricLike:
     """Return a metric by its text, or the function or metric that a file defines."""
     match = _OWN.fullmatch(text)
     metric: MetricLike = text if match is None else _from_file(match["path"], match["name"])
-    _checked_metric(metric)
+    _as_metric(metric)
     return metric
 
 
@@ -100,7 +100,7 @@ def _from_file(path: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def _checked_metric(metric: MetricLike) -> Metric:
+def _as_metric(metric: MetricLike) -> Metric:
     from rankwright.metrics import parse
 
     return parse(metric)
@@ -109,7 +109,7 @@ def _checked_metric(metric: MetricLike) -> Metric:
 def _looking_at(metric: MetricLike, role: str, column: str) -> MetricLike:
     from rankwright.metrics.metric import fields_of
 
-    known: Any = _checked_metric(metric)
+    known: Any = _as_metric(metric)
     told = isinstance(metric, str) and f"{role}=" in metric
     return metric if told or role not in fields_of(known) else replace(known, **{role: column})
 
@@ -126,7 +126,7 @@ def kept_for(
     from rankwright.evaluation.segments import column_of_segment
     from rankwright.metrics.metric import fields_of
 
-    parsed = [_checked_metric(metric) for metric in metrics]
+    parsed = [_as_metric(metric) for metric in metrics]
     needed = {column: f"--segment {by}" for by in segments if (column := column_of_segment(by))}
     for metric in parsed:
         for column in metric.needs:
@@ -148,9 +148,7 @@ def exposure_by_group(
     from rankwright.metrics import ExposureDisparity
 
     kinds = [
-        known
-        for metric in metrics
-        if isinstance(known := _checked_metric(metric), ExposureDisparity)
+        known for metric in metrics if isinstance(known := _as_metric(metric), ExposureDisparity)
     ]
     lines = []
     for name, system in systems.items() if kinds else ():

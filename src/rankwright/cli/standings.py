@@ -121,7 +121,7 @@ def print_segments(segments: Sequence[Segment], metric: str, *, err: bool = Fals
             ]
         else:
             head = [column, "queries", *_columns_beside(parts[0], metric)]
-            rows = [_row_of(part, metric) for part in parts]
+            rows = [_segment_row(part, metric) for part in parts]
         print_table(head, rows, err=err)
 
 
@@ -136,7 +136,7 @@ def _columns_beside(part: Segment, metric: str) -> list[str]:
     return head
 
 
-def _row_of(part: Segment, metric: str) -> list[str]:
+def _segment_row(part: Segment, metric: str) -> list[str]:
     from rankwright.evaluation.verdicts import interval_text
 
     row = [part.value, str(part.n_queries)]
