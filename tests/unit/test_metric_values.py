@@ -519,8 +519,8 @@ FORM = "a metric must look like 'ndcg@10', 'ap(threshold=2)' or 'lightgbm:ndcg@5
         ("ap(threshold=1e999)", "threshold of AP must be a number, but is inf."),
         (
             "ranklib:ndcg",
-            "there is no preset 'ranklib'. There are catboost, letor, lightgbm, ndeval, ranx, sklearn, "
-            "trec, xgboost.",
+            "there is no preset 'ranklib'. There are catboost, letor, lightgbm, ndeval, ranx, "
+            "sklearn, trec, xgboost.",
         ),
         ("lightgbm:rr", "preset 'lightgbm' has no 'rr'. It has ndcg, map."),
     ],
