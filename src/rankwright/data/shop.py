@@ -57,7 +57,9 @@ def make_shop(n_queries: int = 200, random_state: int = 0) -> dict[str, list[Any
         "query": [_words(q) for q in of_row.tolist()],
         "market": [_MARKETS[m] for m in market],
         "product": [f"p{i + 1}" for i in range(n_rows)],
-        "title": [f"{_thing(q)} by {_BRANDS[b]}" for q, b in zip(of_row, brand, strict=True)],
+        "title": [
+            f"{_thing(q)} by {_BRANDS[b]}" for q, b in zip(of_row.tolist(), brand, strict=True)
+        ],
         "brand": [_BRANDS[b] for b in brand],
         "price": price.tolist(),
         "rating": [r if known else None for r, known in zip(rating.tolist(), rated, strict=True)],
