@@ -16,6 +16,7 @@ README = FOLDER.parent / "README.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 TASKS = (
     "loading",
+    "loading-first",
     "loading-one-thread",
     "metrics",
     "metrics-ties",

@@ -1,4 +1,4 @@
-"""Take the picture of the report that the README shows.
+"""Take the picture of the report that the README shows, and that of a notebook in the guide.
 
 ``make screenshot`` runs this after the demo; it needs playwright and Chromium.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
+
+import rankwright as rw
 
 REPORT = Path("demo/comparison/report.html")
 PICTURE = Path(__file__).parent / "_static" / "report.png"
+NOTEBOOK = Path(__file__).parent / "_static" / "notebook.png"
 # What the picture leaves out: it shows the leaderboard and one query.
 HIDDEN = (
     "header, #tests, #why, #segments, #training, #data, #card, #theory, details, "
@@ -44,7 +47,20 @@ def main() -> None:
         assert box is not None
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 16}
         page.screenshot(path=PICTURE, clip=clip, full_page=True)
+        take_notebook(browser)
         browser.close()
+
+
+def take_notebook(browser: Browser) -> None:
+    """Write what a notebook shows of a comparison, in its light and its dark theme."""
+    ds = rw.data.make_mslr_like(n_queries=150, n_features=40, mean_docs=25)
+    names = ["xendcg-linear", "domination-rank-l1", "slam-perceptron", "best-feature", "random"]
+    shown = rw.compare(ds, names, metrics=["ndcg@10", "map"], n_trials=4)._repr_html_()
+    themes = ("background: #fff; color: #111", "background: #111; color: #e6e6e6")
+    body = "".join(f'<div style="{theme}; padding: 12px">{shown}</div>' for theme in themes)
+    page = browser.new_page(viewport={"width": 900, "height": 400}, device_scale_factor=1.5)
+    page.set_content(f'<body style="margin: 0; font: 14px sans-serif">{body}')
+    page.screenshot(path=NOTEBOOK, full_page=True)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def chooses_by_name(estimator: Any) -> bool:
         isinstance(column, str)
         for choice in _of_kind(estimator, "ColumnTransformer")
         for _, _, columns in choice.transformers
-        for column in _listed(columns)
+        for column in _one_by_one(columns)
     )
 
 
@@ -95,7 +95,7 @@ def encoded_texts(estimator: Any) -> dict[str, list[str]]:
     found: dict[str, Any] = {}
     for choice in _of_kind(estimator, "ColumnTransformer"):
         for _, step, columns in getattr(choice, "transformers_", ()):
-            listed = _listed(columns)
+            listed = _one_by_one(columns)
             for encoder in _of_kind(step, "OneHotEncoder", "OrdinalEncoder"):
                 known = getattr(encoder, "categories_", [])
                 if len(known) == len(listed) and all(type(name) is str for name in listed):
@@ -133,7 +133,7 @@ def _of_kind(step: Any, *kinds: str) -> Iterator[Any]:
             yield from _of_kind(inner, *kinds)
 
 
-def _listed(columns: Any) -> list[Any]:
+def _one_by_one(columns: Any) -> list[Any]:
     """Return columns as they are told to a ColumnTransformer, one by one."""
     if isinstance(columns, slice):
         return [columns.start, columns.stop]

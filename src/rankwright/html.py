@@ -114,7 +114,10 @@ def tabled(columns: Sequence[str], rows: Sequence[Sequence[str]], n: int | None 
         style = f"{_CELL}text-align: left; opacity: 0.75"
         body.append(f'<tr><td colspan="{len(columns)}" style="{style}">{rest}</td></tr>')
     head = line("th", columns, f"border-bottom: {_LINE}; ")
-    style = "border-collapse: collapse; margin: 0.4em 0; border: none; font-size: inherit"
+    # A page without a doctype would give tables a colour and a size of their own.
+    style = (
+        "border-collapse: collapse; margin: 0.4em 0; border: none; font: inherit; color: inherit"
+    )
     return Html(
         f'<table style="{style}"><thead>{head}</thead><tbody>{"".join(body)}</tbody></table>'
     )
@@ -124,7 +127,7 @@ def interval_bar(value: float, low: float, high: float, span: tuple[float, float
     """Draw a value with its interval, on a scale that goes over ``span``."""
     if not all(map(math.isfinite, (value, low, high))):
         return Html("")
-    left, middle, right = (_position(v, span) for v in (low, value, high))
+    left, middle, right = (_place_on_axis(v, span) for v in (low, value, high))
     return _drawing(
         f"{value:.4f}, interval {low:.4f} to {high:.4f}",
         f'<line x1="0" x2="{_WIDTH}" y1="7" y2="7" stroke="currentColor" stroke-opacity="0.2"/>'
@@ -138,7 +141,7 @@ def bar(value: float, span: tuple[float, float]) -> Html:
     """Draw a value as a bar from 0, on a scale that goes over ``span``, with 0 in it."""
     if not math.isfinite(value):
         return Html("")
-    zero, end = _position(0.0, span), _position(value, span)
+    zero, end = _place_on_axis(0.0, span), _place_on_axis(value, span)
     left, width = min(zero, end), max(abs(end - zero), 0.5)
     return _drawing(
         f"{value:g}",
@@ -158,7 +161,7 @@ def span_of(values: Sequence[float], *, zero: bool = False) -> tuple[float, floa
     return (min(known), max(known)) if known else (0.0, 1.0)
 
 
-def _position(value: float, span: tuple[float, float]) -> float:
+def _place_on_axis(value: float, span: tuple[float, float]) -> float:
     low, high = span
     share = (value - low) / (high - low) if high > low else 0.5
     return 1 + (_WIDTH - 2) * min(max(share, 0.0), 1.0)

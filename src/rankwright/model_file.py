@@ -80,13 +80,13 @@ def read_model(path: str | PathLike[str], build: Callable[[IO[bytes]], T]) -> T:
 
 def read_saved(stream: IO[bytes], objects: ObjectsOfFile) -> SavedModel:
     """Return what a stream says of a model; ``objects`` makes what has a tag of its own."""
-    header, arrays = read_parts(stream)
+    header, arrays = header_and_arrays(stream)
     if header["class"] == PIPELINE:
         raise DataError("is a pipeline of scikit-learn, and no scorer: load it as a model.")
     return decoded_model(header, arrays, objects)
 
 
-def read_parts(stream: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
+def header_and_arrays(stream: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header and the arrays by name."""
     with open_archive(stream) as archive:
         header = _header(archive)
@@ -107,7 +107,7 @@ def decoded_model(
     """Return what a header says of a model."""
     kind, of_file = header["class"], partial(objects, arrays)
     try:
-        params, fitted = (decoded(header[part], of_file) for part in ("params", "fitted"))
+        params, fitted = (decoded_values(header[part], of_file) for part in ("params", "fitted"))
     except RecursionError:
         raise DataError(f"{HEADER} is nested too deeply.") from None
     fitted |= arrays
@@ -235,7 +235,7 @@ def decode(value: Any, objects: Objects) -> Any:
     return objects(value)
 
 
-def decoded(values: dict[str, Any], objects: Objects) -> dict[str, Any]:
+def decoded_values(values: dict[str, Any], objects: Objects) -> dict[str, Any]:
     """Return values by name as they were before they were written as JSON."""
     return {key: decode(value, objects) for key, value in values.items()}
 
@@ -243,7 +243,7 @@ def decoded(values: dict[str, Any], objects: Objects) -> dict[str, Any]:
 def of_fields(kind: Any, params: dict[str, Any], objects: Objects) -> Any:
     """Make a data class of its fields."""
     known = [field.name for field in dataclasses.fields(kind)]
-    return make(kind, decoded(params, objects), known)
+    return make(kind, decoded_values(params, objects), known)
 
 
 def make(kind: Any, params: dict[str, Any], known: Collection[str] | None = None) -> Any:

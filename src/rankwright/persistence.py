@@ -46,13 +46,13 @@ from rankwright.model_file import (
     archive_entry,
     check_attributes,
     check_features_in,
-    decoded,
     decoded_model,
+    decoded_values,
     fitting,
+    header_and_arrays,
     make,
     no_attribute,
     of_fields,
-    read_parts,
 )
 from rankwright.models import CLASSES
 from rankwright.pipelines import (
@@ -112,12 +112,12 @@ def save(model: Any, path: PathLike) -> None:
 def packed(model: Any) -> bytes:
     """Return what :func:`save` writes."""
     kind = type(model)
-    if not _is_model(model) and kind is not Pipeline:
+    if not _is_ours(model) and kind is not Pipeline:
         raise TypeError(
             f"model must be one of {', '.join(CLASSES)}, or a Pipeline that ends with one, "
             f"but is a {kind.__module__}.{kind.__qualname__}."
         )
-    if kind is Pipeline and not _is_model(last := model.steps[-1][1]):
+    if kind is Pipeline and not _is_ours(last := model.steps[-1][1]):
         raise TypeError(
             f"step {model.steps[-1][0]!r}, the last, must be a model of rankwright, but is a "
             f"{type(last).__name__}."
@@ -143,7 +143,7 @@ def _check_name(path: PathLike) -> None:
 
 
 def _pack(model: Any) -> bytes:
-    writer = _Writer(isinstance(model, Pipeline))
+    writer = _StateWriter(isinstance(model, Pipeline))
     params, fitted = writer.state_of(model, _WHOLE)
     header = {
         "format": FORMAT,
@@ -184,7 +184,7 @@ def _fitted(model: Any) -> dict[str, Any]:
     return found
 
 
-class _Writer:
+class _StateWriter:
     """Values for the header, and the arrays and long texts that are entries of their own."""
 
     def __init__(self, of_steps: bool) -> None:
@@ -198,7 +198,7 @@ class _Writer:
         if self.of_steps:
             suffix, prefix = f" of {where}", f"step{self._n_steps}_"
             self._n_steps += 1
-        state = _fitted(model) if _is_model(model) else step_state(model, where)
+        state = _fitted(model) if _is_ours(model) else step_state(model, where)
         given = (
             model.get_params(deep=False).items() if self.of_steps else model.get_params().items()
         )
@@ -288,13 +288,13 @@ def _is_entry(name: str, value: Any) -> bool:
 
 def unpack_model(stream: IO[bytes]) -> Any:
     """Return the model of a stream that :func:`save` wrote."""
-    header, arrays = read_parts(stream)
+    header, arrays = header_and_arrays(stream)
     if header["class"] != PIPELINE:
         return _made_model(decoded_model(header, arrays, _made_objects))
     with of_version(header["fitted"].pop(VERSION, None)):
         saved = decoded_model(header, arrays, _made_objects)
         pipeline = made_step(saved.kind, saved.params, saved.fitted)
-        check_pipeline(pipeline, _is_model)
+        check_pipeline(pipeline, _is_ours)
     return pipeline
 
 
@@ -328,7 +328,9 @@ def _made_objects(arrays: dict[str, Any], value: dict[str, Any]) -> Any:
         case [("transposed", str(name))] if name in arrays:
             return arrays.pop(name).T
         case [("step", str(kind)), ("params", dict(params)), ("fitted", dict(fitted))]:
-            return _made_step(kind, decoded(params, objects), decoded(fitted, objects))
+            return _made_step(
+                kind, decoded_values(params, objects), decoded_values(fitted, objects)
+            )
     return made_value(value, objects)
 
 
@@ -351,7 +353,7 @@ def _holds_texts(array: NDArray[Any]) -> bool:
     return kind == "U" or (kind == "O" and all(isinstance(item, str) for item in array.flat))
 
 
-def _is_model(model: Any) -> bool:
+def _is_ours(model: Any) -> bool:
     name = type(model).__name__
     return name in CLASSES and type(model) is _class(name)
 

@@ -145,6 +145,10 @@ def made_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
     """Return a step of what a file says; raise DataError unless it can be one."""
     cls = class_of(kind)
     step = make(cls, params, cls._get_param_names())
+    if kind == "SimpleImputer" and "_fit_dtype" in fitted and "_fill_dtype" not in fitted:
+        # Files of scikit-learn before 1.8 lack what later versions ask for.
+        here = vars(cls().fit([[0.0]]))
+        fitted |= {name: fitted["_fit_dtype"] for name in ("_fill_dtype",) if name in here}
     for key in fitted:
         if hasattr(cls, key) or (kind == "ColumnTransformer" and key not in _OF_COLUMNS):
             raise no_attribute(kind, key)
@@ -176,7 +180,7 @@ def check_pipeline(pipeline: Any, is_model: Callable[[Any], bool]) -> None:
         raise DataError("the last step of a pipeline must be a model of rankwright.")
     try:
         n = next(n for step in steps if (n := _n_in(step[1])) is not None)
-        n = fitting(lambda: _through(steps[:-1], n))
+        n = fitting(lambda: _through_steps(steps[:-1], n))
     except RecursionError:
         raise DataError("its steps are nested too deeply.") from None
     if last.n_features_in_ != n:
@@ -230,13 +234,13 @@ def _n_in(step: Any) -> int | None:
     return getattr(step, "n_features_in_", None)
 
 
-def _through(steps: list[tuple[Any, ...]], n: int) -> int:
+def _through_steps(steps: list[tuple[Any, ...]], n: int) -> int:
     for name, step in steps:
-        n = _width(name, step, n)
+        n = _width_of_step(name, step, n)
     return n
 
 
-def _width(name: str, step: Any, n: int) -> int:
+def _width_of_step(name: str, step: Any, n: int) -> int:
     """Return how many features come out of a step for so many that go in."""
     kind = type(step).__name__
     if step is None or (isinstance(step, str) and step == "passthrough"):
@@ -244,10 +248,10 @@ def _width(name: str, step: Any, n: int) -> int:
     if isinstance(step, str) and step == "drop":
         return 0
     if kind == "Pipeline":
-        return _through(_steps(step, "steps", 2), n)
+        return _through_steps(_steps(step, "steps", 2), n)
     if kind == "FeatureUnion":
         parts = _steps(step, "transformer_list", 2)
-        return sum(_width(part, inner, n) for part, inner in parts)
+        return sum(_width_of_step(part, inner, n) for part, inner in parts)
     if kind not in KNOWN and kind != "ColumnTransformer":
         raise DataError(f"step {name!r:.80} must be a transformer.")
     if vars(step).get("n_features_in_") != n:
@@ -265,12 +269,12 @@ def _width_of_columns(step: Any, n: int) -> int:
     told = dict(vars(step).get("_transformer_to_input_indices", {}))
     begin, slices = 0, {}
     for name, inner, columns in _steps(step, "transformers_", 3):
-        places, listed = _places(columns, n, names), told.pop(name, None)
+        places, listed = _column_places(columns, n, names), told.pop(name, None)
         # The file has a number for each: before that, no size of it is believed.
         if type(listed) is not list or len(listed) != len(places) or listed != list(places):
             raise DataError(f"_transformer_to_input_indices must be the columns of {name!r:.80}.")
         empty = not places or (isinstance(inner, str) and inner == "drop")
-        width = 0 if empty else _width(name, inner, len(places))
+        width = 0 if empty else _width_of_step(name, inner, len(places))
         slices[name] = slice(begin, begin + width) if width or not empty else slice(0, 0)
         begin += width
     found = vars(step).get("output_indices_", {})
@@ -281,7 +285,7 @@ def _width_of_columns(step: Any, n: int) -> int:
     return begin
 
 
-def _places(columns: Any, n: int, names: Any) -> Sequence[int]:
+def _column_places(columns: Any, n: int, names: Any) -> Sequence[int]:
     """Return the places of columns that are told by names, places, truths or a slice."""
     known = {} if names is None else {name: place for place, name in enumerate(names)}
     if isinstance(columns, slice):

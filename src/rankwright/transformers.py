@@ -43,7 +43,7 @@ class Optional:
 Rules = Mapping[str, Rule | Optional]
 
 
-def _numbers(*shape: int) -> Rule:
+def _numbers_of(*shape: int) -> Rule:
     text = f"numbers of shape {shape}" if len(shape) > 1 else f"{shape[0]} numbers"
 
     def holds(value: Any) -> bool:
@@ -91,9 +91,9 @@ def _scaled(*names: str) -> Callable[[Any, int], Rules]:
     def rules(_: Any, n: int) -> Rules:
         seen = Rule(
             "numbers of rows",
-            lambda value: _COUNT.holds(value) or _numbers(n).holds(value),
+            lambda value: _COUNT.holds(value) or _numbers_of(n).holds(value),
         )
-        return {"n_samples_seen_": Optional(seen), **{k: Optional(_numbers(n)) for k in names}}
+        return {"n_samples_seen_": Optional(seen), **{k: Optional(_numbers_of(n)) for k in names}}
 
     return rules
 
@@ -126,22 +126,22 @@ def _indicated(t: Any, n: int) -> Rules:
 
 
 def _powers(t: Any, n: int) -> Rules:
-    return {"lambdas_": _numbers(n), "_scaler": Optional(_of_type("StandardScaler"))}
+    return {"lambdas_": _numbers_of(n), "_scaler": Optional(_of_type("StandardScaler"))}
 
 
 def _quantiles(t: Any, n: int) -> Rules:
     size = len(t.references_)
     return {
         "n_quantiles_": _exactly(size),
-        "references_": _numbers(size),
-        "quantiles_": _numbers(size, n),
+        "references_": _numbers_of(size),
+        "quantiles_": _numbers_of(size, n),
     }
 
 
 def _bins(t: Any, n: int) -> Rules:
     edges = _each(n, "edges", lambda j, e: _is_column(e) and len(e) == int(t.n_bins_[j]) + 1 > 1)
     return {
-        "n_bins_": _numbers(n),
+        "n_bins_": _numbers_of(n),
         "bin_edges_": edges,
         "_encoder": Optional(_of_type("OneHotEncoder")),
     }
@@ -217,19 +217,19 @@ def _n_kept(size: int, rare: Any) -> int:
 def _selected(*names: str) -> Callable[[Any, int], Rules]:
     """Return the rules of a selector by these numbers of each feature."""
     return lambda _, n: {
-        name: Optional(_numbers(n)) if name == "pvalues_" else _numbers(n) for name in names
+        name: Optional(_numbers_of(n)) if name == "pvalues_" else _numbers_of(n) for name in names
     }
 
 
 def _projected(t: Any, n: int) -> Rules:
     size = len(t.components_)
     return {
-        "components_": _numbers(size, n),
-        "explained_variance_": _numbers(size),
-        "explained_variance_ratio_": _numbers(size),
-        "singular_values_": _numbers(size),
+        "components_": _numbers_of(size, n),
+        "explained_variance_": _numbers_of(size),
+        "explained_variance_ratio_": _numbers_of(size),
+        "singular_values_": _numbers_of(size),
         "n_components_": Optional(_exactly(size)),
-        "mean_": Optional(_numbers(n)),
+        "mean_": Optional(_numbers_of(n)),
         "noise_variance_": Optional(_NUMBER),
         "n_samples_": Optional(_COUNT),
         "_fit_svd_solver": Optional(_TEXT),

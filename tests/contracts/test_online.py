@@ -400,7 +400,7 @@ def test_large_queries_and_scores() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 3)) * 1e6
     y = (X[:, 0] > 1e6).astype(float)
-    model = SLAMPerceptron("map", n_epochs=5).fit(X, y)
+    model = SLAMPerceptron("map", n_epochs=5).fit(X, y, np.zeros(len(y), int))
     assert np.isfinite(model.coef_).all()
     assert model.score(X, y) > 0.9
 

@@ -30,8 +30,11 @@ def files(tmp_path: Path) -> Path:
 
 def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
     words = ["compare", "train.txt", "--test", "test.txt", "--models", MODELS, "--trials", 2]
-    code, out, err = run(*words, "-j", 1, "-o", "out")
+    code, out, err = run(*words, "-j", 1, "-o", "out", "--title", "Shoes & coats")
     assert code == 0
+    page = (files / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Shoes &amp; coats</h1>" in page
+    assert '<span class="file">train.txt</span> · <span class="file">test.txt</span>' in page
     table = out.splitlines()
     columns = "model ndcg@10 95 % interval p ndcg@5 ap rr train s µs/doc size features"
     assert " ".join(table[0].split()) == columns

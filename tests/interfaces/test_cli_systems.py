@@ -138,7 +138,7 @@ def test_compare_measures_segments(shop: Path, run: Cli) -> None:
         ),
         (["prod_scores.csv", "--unscored", "first"], "unscored must be one of error, last"),
         (["a=prod_scores.csv", "b=prod_scores.csv", "--report", "test.csv"], "test.csv"),
-        (["prod_scores.csv", "--segment", "contry"], "Did you mean 'country'?"),
+        (["prod_scores.csv", "--segment", "countri"], "Did you mean 'country'?"),
         (["prod_scores.csv", "--segment", "doc_id"], "'doc_id' must have one value a query"),
         (["a=-", "b=-"], "cannot both come from standard input"),
     ],

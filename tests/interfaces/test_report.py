@@ -358,6 +358,20 @@ def test_scores_from_elsewhere_make_a_page_too() -> None:
     assert data_of(contest)["start"] == [[s.name for s in contest.standings].index("prod"), 0]
 
 
+def test_a_metric_of_ones_own_is_shown_and_explained() -> None:
+    def first_label(y: Any, scores: Any) -> float:
+        return float(y[np.argmax(scores)])
+
+    data = rw.data.make_mslr_like(n_queries=40, n_features=6, mean_docs=12)
+    model = rw.LinearRanker("listnet", standardize=True).fit(data.X, data.y, data.qid)
+    contest = rw.evaluate({"prod": data.X[:, 0], "new": model}, data, [first_label])
+    content = content_of(contest)
+    assert content.metrics == ["first_label"]
+    (one,) = importances(content)
+    assert one["rows"][0]["drop"] > 0
+    assert "first_label" in report_html(contest)
+
+
 def test_segments_are_in_the_page() -> None:
     data = rw.data.make_mslr_like(n_queries=60, n_features=6, mean_docs=12)
     country = np.where(np.asarray(data.qid) % 2, "fr", "de")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rankwright.data import Groups
-from rankwright.metrics import Metric
+from rankwright.metrics import Metric, parse
 from tests.peers.make_golden import GOLDEN, SAMPLES, preset_keys, preset_text
-from tests.peers.tools import TOOLS
+from tests.peers.tools import TOOLS, ranx
 
 # Warnings of the tools, such as numba's while it compiles ranx, are theirs.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,3 +52,15 @@ def test_the_stored_values_are_of_the_same_metrics() -> None:
     stored = json.loads(GOLDEN.read_text(encoding="utf-8"))["samples"]
     for kind in SAMPLES:
         assert set(stored[kind]["values"]) == {preset_text(key) for key, _ in preset_keys(kind)}
+
+
+def test_bpref_equals_that_of_ranx() -> None:
+    # A query without both kinds of labels divides by 0 there, and takes others with it.
+    rng = np.random.default_rng(0)
+    indptr = np.append(0, np.cumsum(rng.integers(2, 13, 40))).astype(np.int64)
+    y = rng.integers(0, 3, indptr[-1]).astype(np.float64)
+    y[indptr[:-1]], y[indptr[1:] - 1] = 1, 0
+    scores = rng.integers(-4, 5, indptr[-1]) / 8.0
+    theirs = ranx(y, scores, indptr, metric="bpref")
+    ours = parse("bpref(ties=order)").per_query(y, scores, Groups(indptr))
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)

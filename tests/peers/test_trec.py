@@ -19,6 +19,8 @@ THEIRS = {
     "p@5": "P_5",
     "recall@5": "recall_5",
     "success@5": "success_5",
+    "rprec": "Rprec",
+    "bpref": "bpref",
 }
 
 

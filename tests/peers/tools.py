@@ -362,6 +362,7 @@ def _tools() -> dict[str, Metric]:
         ("bpref", "bpref"),
     ):
         tools[f"trec:{name}"] = partial(trec, metric=text)
+    tools["ranx:r_precision"] = partial(ranx, metric="r-precision")
     for k in CUTOFFS:
         for name, text, other in (
             ("ndcg", "ndcg_cut", "nDCG"),
@@ -403,6 +404,7 @@ def _tools() -> dict[str, Metric]:
             "mrr",
             "precision",
             "recall",
+            "f1",
             "hit_rate",
         ):
             tools[f"ranx:{name}{at}"] = partial(ranx, metric=f"{name}{at}")

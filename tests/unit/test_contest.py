@@ -267,6 +267,16 @@ def test_against_what_runs_today(base: Any) -> None:
     assert do.startswith("Keep prod, or measure on more queries. About ")
 
 
+def test_of_several_one_thing_to_do(base: Any) -> None:
+    prod, new = standing("prod", base), standing("new", base + 0.02 + noise(0.02))
+    newer = standing("newer", base + 0.04 + noise(0.02, 2))
+    worse = standing("worse", base - 0.05 + noise(0.02, 3))
+    assert told(prod, new, newer, worse, reference="prod")[1] == "Take newer."
+    assert told(prod, worse, reference="prod")[1] == "Keep prod."
+    tie = standing("tie", base + noise(0.05))
+    assert told(prod, tie, worse, reference="prod")[1].startswith("Keep prod, or measure on more")
+
+
 def test_fewer_errors_are_better(base: Any) -> None:
     ds = rw.data.make_mslr_like(n_queries=60, n_features=4, mean_docs=10)
     good = rw.LinearRanker(alpha=0.01).fit(ds.X, ds.y, ds.qid)

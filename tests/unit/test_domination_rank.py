@@ -432,6 +432,7 @@ def test_a_hundred_thousand_documents_of_one_query() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 3)).astype(np.float32)
     y = (X[:, 0] + rng.normal(size=100_000) > 2).astype(float)
-    ranker = DominationRank("l1", 100.0, n_induced=1, negatives=0.1).fit(X, y)
+    ranker = DominationRank("l1", 100.0, n_induced=1, negatives=0.1)
+    ranker.fit(X, y, np.zeros(len(y), int))
     assert ranker.stop_ == "converged"
     assert ranker.selected_features_[0] == 0

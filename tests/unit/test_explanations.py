@@ -205,3 +205,16 @@ def test_some_features_are_shuffled_as_all_are() -> None:
     some = rw.evaluation.permutation_importance(model, data, n_repeats=2, features=[4, 1])
     assert some.feature_names == ["feature 5", "feature 2"]
     np.testing.assert_array_equal(some.drops, all_of_them.drops[[4, 1]])
+
+
+def test_documents_of_a_data_set_are_called_by_their_ids() -> None:
+    one = DATA.select(np.arange(1))
+    found = explain(LINEAR, one)
+    assert one.doc_ids is not None
+    first, last = found.order[[0, -1]].tolist()
+    assert found.text(first, last).startswith(
+        f"{one.doc_ids[first]} stands above {one.doc_ids[last]}:"
+    )
+    assert (
+        explain(LINEAR, one.X).text(first, last).startswith(f"row {first} stands above row {last}:")
+    )

@@ -100,5 +100,5 @@ def test_arrays_and_lists_are_taken() -> None:
 def test_what_does_not_fit_is_refused(frame: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match=r"kept\['x'\] must have one value per row, 2 in all"):
         rw.Dataset([[1.0], [2.0]], [0, 1], kept={"x": [1, 2, 3]})
-    with pytest.raises(DataError, match=r"there must be a column 'contry'.*country"):
-        from_frame(frame, keep=["contry"])
+    with pytest.raises(DataError, match=r"there must be a column 'countri'.*country"):
+        from_frame(frame, keep=["countri"])

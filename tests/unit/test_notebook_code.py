@@ -14,7 +14,7 @@ import pytest
 
 from rankwright.comparison.keys import described
 
-# What a notebook holds: a class, a helper that it calls, a loss, a closure.
+# What a notebook holds: a class, a helper that it calls, a loss, a metric, a closure.
 CELLS = """
 import numpy as np
 import rankwright as rw
@@ -39,6 +39,9 @@ class Squares:
     def value_and_grad(self, scores, y, groups):
         return float(((scores - y) ** 2).sum()), 2 * (scores - y)
 
+def on_top(labels, scores):
+    return labels[scores.argmax()] / max(1.0, labels.max())
+
 def closure(c):
     def scale(X):
         return c * X[:, 1]
@@ -60,13 +63,12 @@ entries = [
     Entry("closure", ByFunction(closure(2.0))),
     Entry("lambda", ByFunction(lambda X: X[:, 2])),
 ]
-FOLDER = None
-results = [compare(ds, entries, metrics=["ndcg@5"], n_jobs=n, folder=FOLDER) for n in (1, 2)]
+results = [compare(ds, entries, metrics=[on_top, "ndcg@5"], n_jobs=n) for n in (1, 2)]
 assert not any(result.failures for result in results), results[1].failures
 assert results[0].metrics_csv() == results[1].metrics_csv()
 assert [s.name for s in results[1].standings] == [s.name for s in results[0].standings]
 assert type(results[1].model("mine")) is Mine
-study = tune(Mine(), ds, {"power": Range(0.5, 2.0)}, n_trials=3, n_jobs=2)
+study = tune(Mine(), ds, {"power": Range(0.5, 2.0)}, n_trials=3, n_jobs=2, metric=on_top)
 assert not any(trial.error for trial in study.trials)
 print("all", "is well")
 """

@@ -88,7 +88,7 @@ CASES: list[tuple[Any, Any]] = [
     (PowerTransformer(), PLAIN),
     (PowerTransformer(standardize=False), PLAIN),
     (QuantileTransformer(n_quantiles=10, output_distribution="normal"), PLAIN),
-    (KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"), PLAIN),
+    (KBinsDiscretizer(3, strategy="uniform"), PLAIN),
     (KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), PLAIN),
     (PolynomialFeatures(), PLAIN),
     (PolynomialFeatures((2, 3), interaction_only=True), PLAIN),
@@ -475,6 +475,14 @@ def test_another_version_of_scikit_learn_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_imputers_of_earlier_versions_can_be_used(tmp_path: Path) -> None:
+    pipeline = fitted(SimpleImputer(), HOLES)
+    path = repacked(
+        saved(pipeline, tmp_path), with_first(lambda s: s["fitted"].pop("_fill_dtype", None))
+    )
+    np.testing.assert_array_equal(rw.load(path).predict(HOLES), pipeline.predict(HOLES))
+
+
 def test_no_scorer_is_made_of_a_pipeline(tmp_path: Path) -> None:
     path = saved(fitted(StandardScaler(), PLAIN), tmp_path)
     with pytest.raises(DataError, match="is a pipeline of scikit-learn, and no scorer: load it as"):
@@ -482,6 +490,14 @@ def test_no_scorer_is_made_of_a_pipeline(tmp_path: Path) -> None:
 
 
 # ---- wherever the library takes a model ----
+
+
+def test_a_file_of_scalers_and_trees_is_exported(tmp_path: Path) -> None:
+    pipeline = fitted(StandardScaler(), PLAIN, rw.BoostedRanker(n_estimators=3))
+    certificate = rw.export(rw.load(saved(pipeline, tmp_path)), "c", tmp_path / "trees.c")
+    assert certificate.exact
+    grid = rw.load(tmp_path / "trees.grid.rw")
+    np.testing.assert_allclose(grid.predict(PLAIN), pipeline.predict(PLAIN), atol=1e-5)
 
 
 @pytest.fixture

@@ -41,7 +41,8 @@ def test_preset_gives_the_tools_values(kind: str, text: str) -> None:
 def test_every_entry_of_every_preset_was_compared_with_its_tool() -> None:
     compared = {entry(text) for _, text in CASES}
     entries = {(tool, name) for tool, names in PRESETS.items() for name in names}
-    assert compared == {pair for pair in entries if pair[0] != "letor"}
+    # ndeval's are about subtopics, of which the stored sample has none: make test-peers runs it.
+    assert compared == {pair for pair in entries if pair[0] not in ("letor", "ndeval")}
 
 
 def test_the_stored_sample_has_ties_short_queries_and_empty_queries() -> None:

@@ -380,3 +380,39 @@ def test_one_score_more_is_told(tmp_path: Path) -> None:
     path.write_text("qid,doc_id,score\nb,d1,1\na,d2,2\nb,d3,3\na,d4,4\nb,d5,5\nb,d9,5\n")
     with pytest.warns(DataWarning, match="1 scores are of"):
         read_scores(path, data())
+
+
+def judged_run() -> tuple[rw.Dataset, Run]:
+    return as_objects(
+        {"q": {"a": 1, "b": 0, "c": 1, "d": 1}}, {"q": {"x": 5.0, "b": 4.0, "a": 3.0, "y": 2.0}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "irrelevant", "removed"),
+    [
+        ("judged@1", 0.0, 0.0),  # x; of documents that were removed nothing would be left to tell
+        ("judged@3", 2 / 3, 2 / 3),
+        ("judged@10", 1 / 2, 1 / 2),  # four documents
+        ("rr", 1 / 3, 1 / 2),
+        ("precision@2", 0.0, 1 / 2),
+        ("r_precision", 1 / 3, 1 / 3),  # x, b, a; or b, a and nobody
+        ("f1@3", 2 * 1 / (3 + 3), 2 * 1 / (3 + 3)),
+        ("f1", 2 * 1 / (4 + 3), 2 * 1 / (2 + 3)),
+        ("bpref", 0.0, 0.0),  # of N = 1 irrelevant one above a; c and d were not found
+    ],
+)
+def test_documents_without_a_judgement(metric: str, irrelevant: float, removed: float) -> None:
+    dataset, run = judged_run()
+    assert rw.evaluate(run, dataset, metric)[metric] == pytest.approx(irrelevant)
+    found = rw.evaluate(run, dataset, metric, unjudged="remove")
+    assert found[metric] == pytest.approx(removed)
+
+
+def test_a_rule_for_documents_without_a_judgement() -> None:
+    dataset, run = judged_run()
+    wrong: Any = "ignore"
+    with pytest.raises(ValueError, match="unjudged must be 'irrelevant' or 'remove', but is 'ign"):
+        rw.evaluate(run, dataset, unjudged=wrong)
+    both = rw.evaluate({"a": run, "b": run}, dataset, "rr", unjudged="remove")
+    assert both.standings[0].means["rr"] == 1 / 2

@@ -20,7 +20,7 @@ import rankwright as rw
 rw.nothing  # Module has no attribute "nothing"
 rw.linear.LinearRankr  # Module has no attribute "LinearRankr"; maybe "LinearRanker"?
 ds = rw.read("train.csv", label="grade", keep=["country"], categorical=["shop"])
-rw.read("train.csv", lable="grade")  # Unexpected keyword argument "lable" for "read"
+rw.read("train.csv", labels="grade")  # Unexpected keyword argument "labels" for "read"
 rw.read("train.csv", n_features="3")  # Argument "n_features" to "read" has incompatible type
 n: int = ds.n_docs
 text: str = ds.n_docs  # Incompatible types in assignment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
-from rankwright.cli.evaluate import Metrics, Segments, Title, kept_for
+from rankwright.cli.evaluate import Segments, Title
 from rankwright.cli.export import export_winner, refit_of
+from rankwright.cli.metrics import Duplicates, Group, Metrics, Subtopics, kept_for, read_metrics
 from rankwright.cli.next_steps import next_steps, print_steps, write_refitted
 from rankwright.cli.noise_study import draw_study, print_study, study_noise
 from rankwright.cli.simulate import Noise
@@ -92,6 +93,9 @@ def compare(
     folds: Folds = None,
     models: Models = None,
     metric: Metrics = None,
+    subtopics: Subtopics = None,
+    group: Group = None,
+    duplicates: Duplicates = None,
     segment: Segments = None,
     noise: Noises = None,
     trials: Trials = 8,
@@ -114,17 +118,17 @@ def compare(
     the best one cannot be exported.
     """
     from rankwright.comparison.compare import compare as run
-    from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    metrics = metric or list(DEFAULT_METRICS)
+    metrics = read_metrics(metric, subtopics=subtopics, group=group, duplicates=duplicates)
     refit = refit_of(refit, export_to, out)
-    _check_before(metrics, as_json and as_csv, out, overwrite, refit, data, test, valid)
+    _check_before(as_json and as_csv, out, overwrite, refit, data, test, valid)
     entries = read_entries(models)
-    columns = kept_for(columns, segment or [], data)
+    columns = kept_for(columns, segment or [], data, metrics)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)
+    place: Any = {"folder": out, "overwrite": overwrite, "allow_overlap": allow_overlap}
     with resumable("--overwrite"):
         with plain_warnings():
             result = run(
@@ -134,14 +138,11 @@ def compare(
                 n_trials=trials,
                 random_state=seed,
                 n_jobs=jobs,
-                folder=out,
-                overwrite=overwrite,
-                allow_overlap=allow_overlap,
+                **place,
                 segments=segment or [],
                 verbose=True,
             )
-        for what in noise or []:
-            _study_noise(result, entries, what, out, seed, jobs)
+        _study_noise(result, entries, noise or [], out, seed, jobs)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         result.card |= {"title": title, "files": list(filter(None, [data, valid, test]))}
         files = _write_all(result, steps, out, spreadsheet_safe, refit, export_to)
@@ -153,7 +154,6 @@ def compare(
 
 
 def _check_before(
-    metrics: list[str],
     two_forms: bool,
     out: str,
     overwrite: bool,
@@ -164,13 +164,10 @@ def _check_before(
     from rankwright.comparison.place import check_comparison_folder
     from rankwright.data.files import STANDARD
     from rankwright.data.writing import check_not_read
-    from rankwright.metrics import parse
     from rankwright.persistence import check_model_path
 
     if two_forms:
         raise ValueError("--json and --csv exclude each other.")
-    for name in metrics:
-        parse(name)
     check_comparison_folder(out, overwrite=overwrite)
     if refit == STANDARD:
         raise ValueError("--refit must be a file: the table is on standard output.")
@@ -236,23 +233,29 @@ def _print_result(result: Comparison, entries: list[Entry], as_json: bool, as_cs
 
 
 def _study_noise(
-    result: Comparison, entries: list[Entry], noise: Noise, out: str, seed: int, jobs: int | None
+    result: Comparison,
+    entries: list[Entry],
+    noises: Sequence[Noise],
+    out: str,
+    seed: int,
+    jobs: int | None,
 ) -> None:
     """Add the curves of the compared models, with the parameters that were chosen."""
-    tuned = result.tuned(entries)
-    if not tuned:
+    tuned = result.tuned(entries) if noises else []
+    if noises and not tuned:
         raise ValueError("--noise needs a model that is not a baseline.")
-    study = study_noise(
-        result.folds[0].joined(),
-        noise,
-        tuned,
-        Path(out) / "noise-fits",
-        metric=result.metrics[0],
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    result.noise.append(study)
-    draw_study(study, Path(out) / f"noise-{noise.value}.svg")
+    for noise in noises:
+        study = study_noise(
+            result.folds[0].joined(),
+            noise,
+            tuned,
+            Path(out) / "noise-fits",
+            metric=result.measure(result.metrics[0]),
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        result.noise.append(study)
+        draw_study(study, Path(out) / f"noise-{noise.value}.svg")
 
 
 def _read_with_ids(path: Any, *, columns: Columns, jobs: int | None, **letor: Any) -> Any:

@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TABLE
+from rankwright.cli.metrics import (
+    Duplicates,
+    Group,
+    Metrics,
+    Subtopics,
+    exposure_by_group,
+    kept_for,
+    print_groups,
+    read_metrics,
+)
 from rankwright.cli.standings import print_segments, print_systems
 from rankwright.cli.terminal import DataFile, Jobs, Json, doing, print_table, read_dataset
 
@@ -20,14 +30,6 @@ if TYPE_CHECKING:
     from rankwright.data.columns import Columns
     from rankwright.evaluation import Contest, Evaluation
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        "-m",
-        help="What to measure: ndcg@10, 'ap(threshold=2)', lightgbm:ndcg@5, ...; repeatable.",
-    ),
-]
 Segments = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,6 +64,9 @@ Unscored = Annotated[
     str,
     typer.Option(help="Documents without a score in a table or run: error, or last (ranked last)."),
 ]
+UnjudgedWord = Annotated[
+    str, typer.Option("--unjudged", help="Documents of a run without a label: irrelevant, remove.")
+]
 Report = Annotated[
     str | None, typer.Option(help="Write the comparison of several systems as a page (.html).")
 ]
@@ -77,10 +82,14 @@ def evaluate(
     data: DataFile,
     systems: Systems,
     metric: Metrics = None,
+    subtopics: Subtopics = None,
+    group: Group = None,
+    duplicates: Duplicates = None,
     segment: Segments = None,
     reference: Reference = None,
     fail_if_worse: FailIfWorse = None,
     unscored: Unscored = "error",
+    unjudged: UnjudgedWord = "irrelevant",
     report: Report = None,
     title: Title = "",
     per_query: PerQuery = None,
@@ -96,22 +105,22 @@ def evaluate(
     tested against it.
     """
     from rankwright.evaluation import evaluate as measure
-    from rankwright.evaluation.measure import DEFAULT_METRICS
 
-    names = metric or list(DEFAULT_METRICS)
+    metrics = read_metrics(metric, subtopics=subtopics, group=group, duplicates=duplicates)
     paths = _named_paths(systems)
     only = next(iter(paths)) if len(paths) == 1 else None
     for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
     _check_systems(paths, for_several)
-    _check_paths(data, paths, names, unscored, per_query, report)
-    columns = kept_for(columns, segment or [], data)
+    _check_paths(data, paths, unscored, per_query, report)
+    columns = kept_for(columns, segment or [], data, metrics)
     dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored)
     options: dict[str, Any] = {"segments": segment or [], "reference": reference}
+    options["unjudged"] = unjudged
     with doing("Measuring"):
         result: Any = measure(
             found if only is None else found[only],
             dataset,
-            names,
+            metrics,
             **options,
             random_state=seed,
             n_jobs=jobs,
@@ -119,12 +128,15 @@ def evaluate(
     if per_query is not None:
         result.write_per_query(per_query)
     err = per_query == "-"  # which is the output then
+    groups = exposure_by_group(metrics, dataset, found)
     if only is not None:
-        _print_one(result, data, paths[only], as_json, err)
+        _print_one(result, data, paths[only], groups, as_json, err)
         return
-    result.card = {"data": data, "systems": paths}
+    result.card = {"data": data, "systems": paths} | ({"groups": groups} if groups else {})
     _write_page(result, report, title)
     print_systems(result, as_json, err=err)
+    if not as_json:
+        print_groups(groups, err=err)
     _fail_if_worse(result, fail_if_worse)
 
 
@@ -134,19 +146,6 @@ def _write_page(result: Contest, report: str | None, title: str) -> None:
 
         with doing("Writing the report"):
             write_report(result, report, title)
-
-
-def kept_for(columns: Columns, segments: Sequence[str], path: str) -> Columns:
-    """Return the columns of a table with those kept that segments need."""
-    from rankwright.data.formats import TABLES, format_of
-    from rankwright.evaluation.segments import column_of_segment
-
-    needed = [column for by in segments if (column := column_of_segment(by)) is not None]
-    if needed and not os.path.isdir(path) and format_of(path, columns.format) not in TABLES:
-        raise ValueError(
-            f"--segment {needed[0]} needs a table with that column, and {path} is none."
-        )
-    return replace(columns, keep=[*columns.keep, *dict.fromkeys(needed)])
 
 
 def _named_paths(texts: Sequence[str]) -> dict[str, str]:
@@ -181,7 +180,6 @@ def _check_systems(paths: Mapping[str, str], for_several: Mapping[str, Any]) -> 
 def _check_paths(
     data: str,
     paths: Mapping[str, str],
-    metrics: Sequence[str],
     unscored: str,
     per_query: str | None,
     report: str | None,
@@ -190,10 +188,7 @@ def _check_paths(
     from rankwright.data.scores import check_unscored
     from rankwright.data.writing import check_not_read, check_writable
     from rankwright.exceptions import DataError
-    from rankwright.metrics import parse
 
-    for name in metrics:
-        parse(name)
     check_unscored(unscored)
     for out in (per_query, report):
         if out is not None:
@@ -246,8 +241,9 @@ def _read_all(
 def _features_of(models: Mapping[str, Any]) -> Any:
     """Return the features of all models together, by which columns of categories are known."""
     from rankwright.data.alignment import Features
+    from rankwright.estimator import as_model
 
-    known = [model.features() for model in models.values()]
+    known = [as_model(model).features() for model in models.values()]
     names = list(dict.fromkeys(name for one in known for name in one.names or ()))
     categories = {name: levels for one in known for name, levels in one.categories.items()}
     return Features(len(names), names, categories=categories) if names else None
@@ -256,11 +252,20 @@ def _features_of(models: Mapping[str, Any]) -> Any:
 # ---- printing ----
 
 
-def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: bool) -> None:
+def _print_one(
+    result: Evaluation,
+    data: str,
+    scores: str,
+    groups: Sequence[Mapping[str, Any]],
+    as_json: bool,
+    err: bool,
+) -> None:
     if as_json:
         facts: dict[str, Any] = {"data": data, "scores": scores, "metrics": result.to_dict()}
         if result.segments:
             facts["segments"] = [segment.to_dict() for segment in result.segments]
+        if groups:
+            facts["groups"] = groups
         typer.echo(json.dumps(facts, indent=2), err=err)
         return
     rows = [
@@ -269,6 +274,7 @@ def _print_one(result: Evaluation, data: str, scores: str, as_json: bool, err: b
     ]
     print_table(["metric", "mean", "95 % interval", "queries"], rows, err=err)
     print_segments(result.segments, next(iter(result)), err=err)
+    print_groups(groups, err=err)
 
 
 def _fail_if_worse(result: Contest, margin: float | None) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rankwright.comparison.result import Comparison
     from rankwright.evaluation import Contest, Segment
 
+_FEW_SYSTEMS = 3  # whose differences find room on a line
+
 
 def print_leaderboard(result: Comparison) -> None:
     """Print one line per model, best first."""
@@ -104,30 +106,46 @@ def p_text(p: float) -> str:
 
 
 def print_segments(segments: Sequence[Segment], metric: str, *, err: bool = False) -> None:
-    """Print the first metric of each system on each kind of queries."""
-    from rankwright.evaluation.verdicts import interval_text
+    """Print the first metric of each system on each kind of queries.
 
+    Of a few systems the differences stand beside it; of many, a line each with the means alone.
+    """
     for column in dict.fromkeys(segment.column for segment in segments):
         parts = [segment for segment in segments if segment.column == column]
-        names = list(parts[0].means)
-        rows = []
-        for part in parts:
-            row = [part.value, str(part.n_queries)]
-            for name in names:
-                mean, low, high = (by[name][metric] for by in (part.means, part.low, part.high))
-                row.append(f"{mean:.4f}")
-                if len(names) == 1:
-                    row.append(f"[{low:.4f}, {high:.4f}]")
-                elif name in part.differences:
-                    difference, *ends = part.differences[name]
-                    row.append(f"{difference:+.4f} {interval_text(*ends)}")
-            rows.append(row)
-        head = [column, "queries"]
-        for name in names:
-            head.append(name or metric)
-            if len(names) == 1:
-                head.append("95 % interval")
-            elif name in parts[0].differences:
-                head.append("difference")
         typer.echo("", err=err)
+        if len(parts[0].means) > _FEW_SYSTEMS:
+            head = [column, *(f"{part.value} ({part.n_queries})" for part in parts)]
+            rows = [
+                [name, *(f"{part.means[name][metric]:.4f}" for part in parts)]
+                for name in parts[0].means
+            ]
+        else:
+            head = [column, "queries", *_columns_beside(parts[0], metric)]
+            rows = [_segment_row(part, metric) for part in parts]
         print_table(head, rows, err=err)
+
+
+def _columns_beside(part: Segment, metric: str) -> list[str]:
+    head: list[str] = []
+    for name in part.means:
+        head.append(name or metric)
+        if len(part.means) == 1:
+            head.append("95 % interval")
+        elif name in part.differences:
+            head.append("difference")
+    return head
+
+
+def _segment_row(part: Segment, metric: str) -> list[str]:
+    from rankwright.evaluation.verdicts import interval_text
+
+    row = [part.value, str(part.n_queries)]
+    for name in part.means:
+        mean, low, high = (by[name][metric] for by in (part.means, part.low, part.high))
+        row.append(f"{mean:.4f}")
+        if len(part.means) == 1:
+            row.append(f"[{low:.4f}, {high:.4f}]")
+        elif name in part.differences:
+            difference, *ends = part.differences[name]
+            row.append(f"{difference:+.4f} {interval_text(*ends)}")
+    return row

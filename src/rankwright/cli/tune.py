@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwright.cli.columns import TRAINING
+from rankwright.cli.metrics import kept_for, read_metric
 from rankwright.cli.next_steps import train_command
 from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
@@ -61,7 +62,10 @@ def tune(
     param: Params = None,
     trials: Annotated[int, typer.Option(min=1, help="Total number of trials.")] = 20,
     folds: Annotated[int, typer.Option(min=2, help="Folds; queries are never split.")] = 3,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="What to optimise.")] = "ndcg@10",
+    metric: Annotated[
+        str,
+        typer.Option("--metric", "-m", help="What to optimise, or FILE.py:FUNCTION, which is run."),
+    ] = "ndcg@10",
     sampler: Sampler = "random",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
@@ -74,10 +78,9 @@ def tune(
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
-    from rankwright.metrics import parse
     from rankwright.persistence import save
 
-    parse(metric)
+    measured = read_metric(metric)
     entry = entry_of(model, parse_params(param or []))
     space: Space = dict(parse_dimension(text) for text in search or []) or entry.space
     if not space:
@@ -86,6 +89,7 @@ def tune(
     fill_missing(columns, entry.estimator)
     entry.estimator.check_params()
     _check_outputs(study, out, data)
+    columns = kept_for(columns, [], data, [measured])
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
     kept = contextlib.nullcontext() if study is None else resumable()
@@ -96,7 +100,7 @@ def tune(
             space,
             n_trials=trials,
             n_folds=folds,
-            metric=metric,
+            metric=measured,
             sampler=_sampler(sampler),
             random_state=seed,
             n_jobs=jobs,

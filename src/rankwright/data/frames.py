@@ -38,7 +38,7 @@ from rankwright.data.validation import (
     first_place,
     require_rows,
 )
-from rankwright.data.views import columns_of
+from rankwright.data.views import columns_for_frame
 from rankwright.data.writing import write_atomically
 from rankwright.exceptions import DataError
 
@@ -271,7 +271,7 @@ def write_frame(
     require_table(kind, path)
     arrow = import_frames("pyarrow")
     try:
-        columns = columns_of(dataset, label, qid, doc_id)
+        columns = columns_for_frame(dataset, label, qid, doc_id)
     except DataError as error:
         raise DataError(error.message, path=path) from None
     if spreadsheet_safe:

@@ -54,7 +54,7 @@ def make_shop(n_queries: int = 200, random_state: int = 0) -> dict[str, list[Any
     relevance = np.searchsorted(np.quantile(utility, [0.55, 0.8, 0.95]), utility)
     market = rng.integers(0, len(_MARKETS), n_queries)[of_row]
     return {
-        "query": [_query_words(q) for q in of_row.tolist()],
+        "query": [_query_text(q) for q in of_row.tolist()],
         "market": [_MARKETS[m] for m in market],
         "product": [f"p{i + 1}" for i in range(n_rows)],
         "title": [
@@ -73,7 +73,7 @@ def _thing(query: int) -> str:
     return _THINGS[query % len(_THINGS)]
 
 
-def _query_words(query: int) -> str:
+def _query_text(query: int) -> str:
     """Return the words of a query, no two the same."""
     colour, size = query // len(_THINGS) % len(_COLOURS), query // 80
     return f"{_COLOURS[colour]} {_thing(query)}" + (f" size {size}" if size else "")

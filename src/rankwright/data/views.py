@@ -54,7 +54,7 @@ class DatasetViews:
         >>> rw.from_frame(frame)
         Dataset(2 documents, 2 queries, 1 feature, dense float64)
         """
-        columns = columns_of(self)
+        columns = columns_for_frame(self)
         kept = {name: self.restore(values) for name, values in self.kept.items()}
         given = {name: columns.pop(name) for name in ("qid", "label", DOC_ID) if name in columns}
         return frame_of(given | {k: v for k, v in kept.items() if k not in columns} | columns,
@@ -67,7 +67,7 @@ def _sizes(of: Any) -> str:
     return ", ".join(counted(n, *pair) for n, pair in zip(numbers, words.items(), strict=True))
 
 
-def columns_of(
+def columns_for_frame(
     dataset: Dataset, label: str = "label", qid: str = "qid", doc_id: str = DOC_ID
 ) -> dict[str, Any]:
     """Return labels, ids and features by the names of columns, in the order of the input."""

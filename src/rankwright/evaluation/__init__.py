@@ -10,7 +10,7 @@ from rankwright.evaluation.folds import Fold, read_folds, rotate, split
 from rankwright.evaluation.importance import PermutationImportance, permutation_importance
 from rankwright.evaluation.measure import Evaluation, Result, evaluate
 from rankwright.evaluation.segmented import Segment
-from rankwright.evaluation.significance import PairedComparison, compare_pairs
+from rankwright.evaluation.significance import PairedComparison, Pairs, compare_pairs
 
 __all__ = [
     "Contest",
@@ -18,6 +18,7 @@ __all__ = [
     "Explanation",
     "Fold",
     "PairedComparison",
+    "Pairs",
     "PermutationImportance",
     "Reason",
     "Result",

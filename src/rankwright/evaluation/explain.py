@@ -65,6 +65,8 @@ class Explanation:
         The features.
     feature_names : list of str
         Their names.
+    doc_ids : list of str, optional
+        What the documents are called.
     """
 
     scores: Floats
@@ -72,6 +74,11 @@ class Explanation:
     start: float
     features: NDArray[Any]
     feature_names: list[str]
+    doc_ids: list[str] | None = None
+
+    def called(self, row: int) -> str:
+        """Return the id of a document, or else which row it is."""
+        return f"row {row}" if self.doc_ids is None else self.doc_ids[row]
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -104,7 +111,7 @@ class Explanation:
         place = "above" if lead > 0 else "below" if lead < 0 else "level with"
         reasons = self.why(a, b)
         scores = f"{self.scores[a]:.4f} against {self.scores[b]:.4f}"
-        lines = [f"row {a} stands {place} row {b}: {scores}"]
+        lines = [f"{self.called(a)} stands {place} {self.called(b)}: {scores}"]
         lines += [f"  {reason}" for reason in reasons[:n_reasons]]
         others = reasons[n_reasons:]
         if others:
@@ -145,8 +152,8 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
     ----------
     model : LinearRanker, BoostedRanker or another fitted model
         One that has weights (``coef_``) or tells what features add (``contributions``).
-    X : array-like, data frame or sparse matrix of shape (n_docs, n_features)
-        Documents of one query.
+    X : array-like, data frame or sparse matrix of shape (n_docs, n_features), or Dataset
+        Documents of one query; those of a data set are called by their ids.
     feature_names : sequence of str, optional
         Names of the columns, which are brought into the order of the model's if it knows names. By
         default those of the data frame or of the model, else ``feature 1``, ...
@@ -165,7 +172,9 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
     from rankwright.estimator import as_model
     from rankwright.scoring.frames import align_frame, column_names
 
+    ids = None
     if isinstance(X, Dataset):
+        ids = None if X.doc_ids is None else [str(name) for name in X.doc_ids]
         asked = as_model(model, X.n_features)
         X = asked.align(X)
         feature_names, X = X.feature_names or feature_names, X.X
@@ -184,4 +193,5 @@ def explain(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> E
     scores = np.asarray(model.predict(matrix), dtype=np.float64)
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
     shown = names if known.names is None and names is not None else asked.feature_names()
-    return Explanation(scores, np.asarray(contributions, dtype=np.float64), start, dense, shown)
+    added = np.asarray(contributions, dtype=np.float64)
+    return Explanation(scores, added, start, dense, shown, ids)

@@ -7,9 +7,9 @@ been found, as in trec_eval:
     \mathrm{NDCG} = \frac{\mathrm{DCG}(\text{found})}{\mathrm{DCG}(\text{judged, best first})},
     \qquad \mathrm{AP} = \frac{1}{R} \sum_{r} [y_{(r)} \ge \tau]\, \mathrm{P@}r,
 
-with :math:`R` relevant documents in the judgements. A negative label counts 0. A document without a
-judgement is either taken for irrelevant, as trec_eval does it, or removed, so that the next one
-takes its rank ("condensed lists"): Sakai, "Alternatives to bpref", SIGIR 2007.
+with :math:`R` relevant documents in the judgements. A document without a judgement, or with a
+negative one, is either taken for irrelevant, as trec_eval does it, or removed (its option ``-J``),
+so that the next one takes its rank ("condensed lists"): Sakai, "Alternatives to bpref", SIGIR 2007.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Groups, Ints
@@ -48,21 +49,28 @@ class _Found:
     judged: Groups
 
     def irrelevant(self) -> _Found:
-        """Return the same with 0 for labels that are not known."""
-        return replace(self, y=np.nan_to_num(self.y))
+        """Return the same with 0 for labels that are not known, or negative."""
+        return replace(
+            self, y=np.maximum(np.nan_to_num(self.y), 0.0), judged_y=np.maximum(self.judged_y, 0.0)
+        )
 
     def condensed(self) -> _Found:
-        """Return the same without documents whose labels are not known."""
-        known = ~np.isnan(self.y)
-        sizes = np.add.reduceat(known, self.groups.indptr[:-1], dtype=np.int64)
-        groups = Groups(np.append(0, np.cumsum(sizes[sizes > 0])))
+        """Return the same without documents whose labels are not known, or negative."""
+        known = self.y >= 0
+        groups, sizes = _some_rows(self.groups, known)
         return replace(
             self,
             y=self.y[known],
             scores=self.scores[known],
-            groups=groups,
+            groups=Groups(np.unique(groups.indptr)),
             queries=self.queries[sizes > 0],
-        )
+        ).irrelevant()
+
+    def pooled(self) -> _Found:
+        """Return the same, also among all judgements, as trec_eval's bpref looks at them."""
+        kept = self.judged_y >= 0
+        judged, _ = _some_rows(self.judged, kept)
+        return replace(self, judged_y=self.judged_y[kept], judged=judged).condensed()
 
     def ranking(self, depth: int | None) -> RankedLabels:
         """Return the documents by score, and all that was judged of their queries."""
@@ -84,13 +92,12 @@ def per_query_of_run(
     if unjudged not in ("irrelevant", "remove"):
         raise ValueError(f"unjudged must be 'irrelevant' or 'remove', but is {unjudged!r}.")
     found = _join(run, dataset)
-    condensed = found.condensed()
-    other = condensed if unjudged == "remove" else found.irrelevant()
+    other = found.condensed() if unjudged == "remove" else found.irrelevant()
     # bpref does not look at documents without a judgement, and judged@k looks for them.
     return [
         _judged(metric, found)
         if isinstance(metric, Judged)
-        else _per_query(metric, condensed if isinstance(metric, Bpref) else other)
+        else _per_query(metric, found.pooled() if isinstance(metric, Bpref) else other)
         for metric in metrics
     ]
 
@@ -114,7 +121,7 @@ def _join(run: Run, dataset: Dataset) -> _Found:
 
     That is trec_eval's order of equal scores, for metrics that keep the order of the rows.
     """
-    y = np.maximum(dataset.y, 0.0)
+    y = dataset.y
     position = {str(name): i for i, name in enumerate(dataset.groups.names.tolist())}
     pairs = zip(map(str, dataset.qid.tolist()), document_names(dataset), strict=True)
     labels: dict[tuple[str, str], float] = dict(zip(pairs, y.tolist(), strict=True))
@@ -184,6 +191,12 @@ def _share(metric: Metric, found: _Found) -> Floats:
         f"{metric} needs a score for every judged document, which a run has not. Measure ndcg, "
         "dcg, ap, rr, err, precision, recall, f1, r_precision, bpref, judged, hit_rate or rbp."
     )
+
+
+def _some_rows(groups: Groups, kept: NDArray[np.bool_]) -> tuple[Groups, Ints]:
+    """Return the queries with some of their rows only, and how many each has."""
+    up_to = np.append(0, np.cumsum(kept))[groups.indptr]
+    return Groups(up_to), np.diff(up_to)
 
 
 def _ratio(own: Floats, every: Floats) -> Floats:

@@ -93,7 +93,7 @@ def advice(
     if not standings or not pairs:
         return ""
     if reference is not None:
-        return " ".join(_ship(pair) for pair in pairs)
+        return _ship(_promising(pairs))
     first = standings[0]
     if min(pair.n_queries for pair in pairs) < FEW_QUERIES:
         return f"Do not choose yet: label more queries.{_needed(pairs[0])}"
@@ -111,6 +111,13 @@ def advice(
     if not equal:
         return f"Take {first.name}."
     return f"Take {first.name}: none that is as good is much cheaper."
+
+
+def _promising(pairs: Sequence[PairedComparison]) -> PairedComparison:
+    """Return the pair of what to take instead of the reference, if anything: the best one."""
+    shown = [pair for pair in pairs if pair.significant and pair.better]
+    open_ones = [pair for pair in pairs if not pair.significant]
+    return (shown or open_ones or list(pairs))[0]  # in the order of the leaderboard
 
 
 def _ship(pair: PairedComparison) -> str:

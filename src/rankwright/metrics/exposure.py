@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Groups, Ints
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, check_scores
 from rankwright.metrics.dcg import discounts, require_gain_labels
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
-from rankwright.metrics.on_data import column
+from rankwright.metrics.on_data import column, columns_of
 from rankwright.metrics.order import rows_by_rank, sums_at
 from rankwright.showing import Brief
 
@@ -111,6 +112,25 @@ class ExposureDisparity(RowMetric):
             relevance=share(np.maximum(gains, 0)),
         )
 
+    def by_group(self, dataset: Dataset, scores: ArrayLike) -> list[dict[str, Any]]:
+        """Return a line for each group of a data set: its shares, each the mean over the queries.
+
+        A query without documents of a group counts 0; one without gains is left out of
+        ``relevance``.
+
+        Examples
+        --------
+        >>> makers = {"group": ["big", "big", "small"]}
+        >>> ds = Dataset([[3.0], [2.0], [1.0]], [1, 0, 1], kept=makers)
+        >>> for line in ExposureDisparity(k=2).by_group(ds, ds.X[:, 0]):
+        ...     print(line["group"], round(line["documents"], 2), line["exposure"])
+        big 0.67 1.0
+        small 0.33 0.0
+        """
+        checked = check_scores(scores, dataset.n_docs)
+        columns = columns_of(dataset, [self])
+        return self.shares(dataset.y, checked, dataset.groups, columns).by_group()
+
     def _exposure(self, groups: Groups) -> Floats:
         """Return the exposure of the first 0, 1, 2, ... ranks."""
         longest = int(groups.sizes.max(initial=0))
@@ -141,12 +161,8 @@ class ExposureShares(Brief):
     documents: Floats
     relevance: Floats
 
-    def by_group(self) -> list[dict[str, str | float]]:
-        """Return a line for each group: its shares, each the mean over the queries.
-
-        A query without documents of a group counts 0; one without gains is left out of
-        ``relevance``.
-        """
+    def by_group(self) -> list[dict[str, Any]]:
+        """Return a line for each group: its shares, each the mean over the queries."""
         columns = {"documents": self.documents, "relevance": self.relevance}
         columns["exposure"] = self.exposure
         means = {name: self._means(values) for name, values in columns.items()}

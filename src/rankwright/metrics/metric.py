@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
@@ -22,7 +22,7 @@ from rankwright.metrics.ranking import RankedLabels
 Ties: TypeAlias = Literal["average", "order", "worst", "best"]
 Empty: TypeAlias = Literal["skip"] | float
 OwnFunction: TypeAlias = Callable[[Floats, Floats], float]
-Columns: TypeAlias = Mapping[str, NDArray[Any]]
+Columns: TypeAlias = Mapping[str, ArrayLike]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ties": ("average", "order", "worst", "best"),
@@ -105,7 +105,7 @@ class Metric:
             Scores; larger ranks higher.
         groups : Groups, optional
             Row ranges of the queries; None is one query.
-        columns : mapping of str to array of shape (n_docs,), optional
+        columns : mapping of str to array-like of shape (n_docs,), optional
             What the metric :attr:`needs`.
         n_jobs : int, optional
             Threads; the result does not depend on them.

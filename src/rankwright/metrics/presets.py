@@ -18,13 +18,14 @@ runs them again and compares.
     ``success``, ``rprec``, ``bpref``. It rounds scores to float32 and orders ties by document id,
     larger first: sort the rows of a query so.
 ``ndeval:``
-    NIST's ndeval, hence pyndeval and ir_measures: ``alpha_ndcg``, ``err_ia``. It orders ties as
-    trec_eval does, and does not divide ERR-IA at rank 1.
+    NIST's ndeval, hence pyndeval and ir_measures: ``alpha_ndcg``, ``err_ia``. Of documents
+    that would add the same to the ideal list it takes the larger id: sort the rows of a query so.
+    It does not divide ERR-IA at rank 1.
 ``ranx:``
     ranx 0.3: ``ndcg``, ``ndcg_burges``, ``dcg``, ``dcg_burges``, ``map``, ``mrr``, ``precision``,
-    ``recall``, ``f1``, ``r_precision``, ``bpref``, ``hit_rate``. Its bpref is NaN without a
-    relevant or without an irrelevant document. With more than 15 documents its order of ties
-    follows no rule.
+    ``recall``, ``f1``, ``r_precision``, ``hit_rate``. With more than 15 documents its order of ties
+    follows no rule. Its bpref is right only if every query has a relevant and an irrelevant
+    document: ``bpref(ties=order)``.
 ``letor:``
     Microsoft's LETOR 3 and 4 script, behind all published LETOR figures: ``ndcg``, ``map``, ``p``.
 """
@@ -103,7 +104,6 @@ PRESETS: dict[str, Preset] = {
         "recall": (Recall, _ORDER_0),
         "f1": (F1, _ORDER_0),
         "r_precision": (RPrecision, _ORDER_0),
-        "bpref": (Bpref, {"ties": "order"}),
         "hit_rate": (HitRate, _ORDER_0),
     },
     "letor": {

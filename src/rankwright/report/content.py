@@ -20,6 +20,7 @@ from rankwright.evaluation.contest import Contest, Standing
 from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import LIST_LENGTH, Part, parts_of_queries
 from rankwright.evaluation.significance import PairedComparison
+from rankwright.metrics.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +87,8 @@ class Content:
     ----------
     title, verdict, advice : str
         The first lines.
-    higher_is_better : dict of str to bool
-        What was measured, and what is good; the first metric orders the systems.
+    measures : dict of str to Metric
+        What was measured, by name; the first metric orders the systems.
     systems : list of System
         Best first.
     held : str
@@ -116,7 +117,7 @@ class Content:
     title: str
     verdict: str
     advice: str
-    higher_is_better: dict[str, bool]
+    measures: dict[str, Metric]
     systems: list[System]
     held: str
     led: bool
@@ -132,7 +133,12 @@ class Content:
     @property
     def metrics(self) -> list[str]:
         """What was measured."""
-        return list(self.higher_is_better)
+        return list(self.measures)
+
+    @property
+    def higher_is_better(self) -> dict[str, bool]:
+        """Whether more is better, for each metric."""
+        return {name: metric.higher_is_better for name, metric in self.measures.items()}
 
     @property
     def main(self) -> str:
@@ -161,7 +167,7 @@ def content_of(contest: Contest, title: str = "") -> Content:
         title=title or contest.card.get("title") or _heading(contest),
         verdict=contest.verdict,
         advice=contest.advice,
-        higher_is_better={m: contest.measure(m).higher_is_better for m in metrics},
+        measures={name: contest.measure(name) for name in metrics},
         systems=[_system(contest, standing) for standing in standings],
         held=held,
         led=reference is None,

@@ -22,6 +22,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.evaluation.importance import permutation_importance
+from rankwright.metrics.metric import Metric
 from rankwright.report.content import Content, System
 from rankwright.report.rankings import RankedList, by_disagreement
 
@@ -232,7 +233,7 @@ def importances(content: Content) -> list[dict[str, Any]]:
         if model is None:
             continue
         try:
-            rows = _feature_drops(model, sample, content.main)
+            rows = _feature_drops(model, sample, content.measures[content.main])
         except Exception:  # of a model of the user's: it has a chart less
             continue
         if rows:
@@ -240,7 +241,7 @@ def importances(content: Content) -> list[dict[str, Any]]:
     return found
 
 
-def _feature_drops(model: Any, sample: Dataset, metric: str) -> list[dict[str, Any]]:
+def _feature_drops(model: Any, sample: Dataset, metric: Metric) -> list[dict[str, Any]]:
     from rankwright.estimator import as_model
 
     asked = as_model(model, sample.n_features)
