@@ -112,9 +112,8 @@ def headlines(records: dict[str, dict[str, Any]]) -> str:
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("met", "missed", "unclear"))
     first = next(iter(records.values()))
     line = (
-        f"Measured {_dates(list(records.values()))} on {first['machine']['cpu']}, {_threads(first)} "
-        "(`make bench`). Bars in "
-        f"[all rows](docs/benchmarks.md): {told}."
+        f"Measured {_dates(list(records.values()))} on {first['machine']['cpu']}, "
+        f"{_threads(first)} (`make bench`). Bars in [all rows](docs/benchmarks.md): {told}."
     )
     return "\n".join([*HEADING, *map(str, rows[:SHOWN]), "", line]) + "\n"
 
