@@ -238,7 +238,7 @@ def _read_all(
     by_id |= any(format_of(path, scores_format) != LETOR for path in others.values())
     wanted = replace(columns, model=_features_of(found))
     if wanted.model is not None:  # what is measured by may be what a model looks at, too
-        features = {*columns.keep} & {*wanted.model.names}
+        features = {*columns.keep} & {*(wanted.model.names or ())}
         wanted = replace(wanted, ignore=[name for name in columns.ignore if name not in features])
     dataset = read_dataset(data, columns=wanted, jobs=jobs, doc_ids=by_id)
     for name, path in others.items():
@@ -300,6 +300,7 @@ def _fail_if_worse(result: Contest, margin: float | None) -> None:
             f"{margin:g} is allowed."
         )
         if pair.n_queries == 0:
-            told = f"{metric} of both {pair.a} and {pair.b} is defined on no query: nothing was checked."
+            both = f"{pair.a} and {pair.b}"
+            told = f"{metric} of both {both} is defined on no query: nothing was checked."
         typer.echo(f"rankwright: {told}", err=True)
         raise typer.Exit(1)
