@@ -151,3 +151,35 @@ def test_runs_without_what_nobody_judged(run: Cli, tmp_path: Path) -> None:
     code, out, _ = run(*words, "--unjudged", "remove")
     assert [row[:2] for row in table(out)[1:]] == [["rr", "1.0000"], ["judged@2", "0.5000"]]
     assert run(*words, "--unjudged", "drop")[0] == 2
+
+
+def test_a_model_may_look_at_what_is_measured_by(run: Cli, tmp_path: Path) -> None:
+    given = ["--ignore", "seller", "-o", "model.rw"]
+    assert run("train", "data.csv", "--features", "a,topic", *given)[0] == 0
+    words = ["evaluate", "data.csv", "model.rw", "-m", "alpha_ndcg@5", "--subtopics", "topic"]
+    code, out, _ = run(*words, "--features", "a,topic")
+    data = rw.read(tmp_path / "data.csv", features=["a", "topic"], keep=["topic"])
+    here = rw.evaluate(rw.load(tmp_path / "model.rw"), data, "alpha_ndcg@5(subtopics=topic)")
+    assert (code, table(out)[1][1]) == (0, f"{next(iter(here.values())):.4f}")
+
+
+def test_documents_of_letor_text_are_told_apart_by_their_comments(run: Cli, tmp_path: Path) -> None:
+    rows = ["1 qid:1 1:3 #docid = x", "1 qid:1 1:2 #docid = x", "0 qid:1 1:1 #docid = y"]
+    (tmp_path / "twice.txt").write_text("\n".join(rows) + "\n")
+    (tmp_path / "three.txt").write_text("1\n3\n2\n")
+    code, out, err = run("evaluate", "twice.txt", "three.txt", "-m", "unique_ndcg", "-m", "ndcg")
+    assert (code, err) == (0, "")
+    unique, plain = (row[1] for row in table(out)[1:])
+    assert unique == "1.0000" != plain
+
+
+def test_shares_of_groups_repeat_no_warning_and_name_what_is_missing(
+    run: Cli, tmp_path: Path
+) -> None:
+    text = (tmp_path / "data.csv").read_text().replace(",small", ",")
+    (tmp_path / "data.csv").write_text(text)
+    assert run("train", "data.csv", "--features", "a", "-o", "model.rw")[0] == 0
+    code, out, err = run("evaluate", "data.csv", "model.rw", "--group", "seller")
+    assert code == 0
+    assert err.count("are not looked at") == 1
+    assert {row[0] for row in table(out)[-2:]} == {"(missing)", "big"}

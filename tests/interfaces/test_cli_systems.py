@@ -158,3 +158,20 @@ def test_letor_text_has_no_columns_but_lengths(shop: Path, run: Cli) -> None:
     code, _, err = run("evaluate", "test.txt", "s.txt", "--segment", "country")
     assert code == 2
     assert "--segment country needs a table with that column, and test.txt is none." in err
+
+
+def test_a_job_that_checked_nothing_says_so(shop: Path, run: Cli) -> None:
+    words = ["evaluate", "test.csv", "a=prod_scores.csv", "b=prod_scores.csv"]
+    code, _, err = run(*words, "--ignore", "country", "-m", "ap(threshold=9)", "--fail-if-worse", 0)
+    assert code == 1
+    assert err.splitlines()[-1] == (
+        "rankwright: ap(threshold=9) of both b and a is defined on no query: nothing was checked."
+    )
+
+
+def test_what_becomes_of_the_unjudged_is_checked_without_a_run(shop: Path, run: Cli) -> None:
+    code, _, err = run("evaluate", "test.csv", "prod_scores.csv", "--unjudged", "drop")
+    assert (code, err) == (
+        2,
+        "rankwright: unjudged must be 'irrelevant' or 'remove', but is 'drop'.\n",
+    )

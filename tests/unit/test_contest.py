@@ -292,3 +292,35 @@ def test_a_metric_without_a_mean_is_told_where_it_was_asked_for() -> None:
     with pytest.warns(DataWarning, match="ap is undefined on every query") as caught:
         rw.evaluate({"a": [1.0, 2.0], "b": [2.0, 1.0]}, ds, "ap")
     assert caught[0].filename == __file__
+
+
+def test_a_clear_difference_of_few_queries_asks_for_more_than_there_are(base: Any) -> None:
+    few = base[:12]
+    _, do = told(standing("a", few), standing("b", few - 0.3 + noise(0.01, n=12)))
+    assert do == "Do not choose yet: label more queries. At least 30 are needed."
+
+
+def test_a_metric_that_no_query_has_is_not_the_same_everywhere(data: rw.Dataset) -> None:
+    systems = {"prod": data.X[:, 1], "new": data.X[:, 2]}
+    with pytest.warns(UserWarning, match="undefined on every query"):
+        result = rw.evaluate(systems, data, "ap(threshold=9)")
+    assert result.verdict.endswith("ap(threshold=9) of both new and prod is defined on no query.")
+    assert result.advice == "Keep prod for now: label more queries."
+
+
+def test_one_segment_is_a_text_and_none_is_told_twice(data: rw.Dataset) -> None:
+    systems = {"a": data.X[:, 1], "b": data.X[:, 2]}
+    once = rw.evaluate(systems, data, segments=["land"]).segments
+    assert len(once) == 3
+    ways: list[Any] = ["land", ["land", "land"]]
+    for way in ways:
+        assert [s.value for s in rw.evaluate(systems, data, segments=way).segments] == [
+            s.value for s in once
+        ]
+        assert len(rw.evaluate(data.X[:, 1], data, segments=way).segments) == 3
+
+
+def test_names_of_systems_are_texts(data: rw.Dataset) -> None:
+    systems: Any = {1: data.X[:, 1], 2: data.X[:, 2]}
+    with pytest.raises(TypeError, match="names of systems must be texts, but one is 1"):
+        rw.evaluate(systems, data)

@@ -6,6 +6,7 @@ import functools
 import json
 import pickle
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -324,6 +325,19 @@ def test_a_description_tells_functions_apart() -> None:
     texts = [described(space["f"]) for space in spaces]
     assert len(set(texts)) == len(texts)
     assert texts == [described(space["f"]) for space in spaces]
+
+
+@pytest.mark.parametrize("home", ["typed_in", "__main__"])
+def test_a_description_tells_the_modules_beside_a_function(home: str, tmp_path: Path) -> None:
+    beside = ModuleType("beside")
+    beside.__file__ = str(tmp_path / "beside.py")
+    space: dict[str, Any] = {"__name__": home, "beside": beside, "np": np}
+    exec("def f(y, s): return beside.top(np.sort(y))", space)
+    texts = []
+    for body in ("y[0]", "y[1]", "y[0]"):
+        (tmp_path / "beside.py").write_text(f"def top(y): return {body}\n")
+        texts.append(described(space["f"]))
+    assert texts[0] == texts[2] != texts[1]
 
 
 def test_the_names_of_metrics_in_a_comparison_differ(data: Dataset) -> None:

@@ -104,7 +104,10 @@ def evaluate(
     DATA may be TREC qrels, and SCORES runs. Put what runs today first: each of the others is
     tested against it.
     """
+    from rankwright.data.columns import DOC_ID
     from rankwright.evaluation import evaluate as measure
+    from rankwright.evaluation.retrieval import check_unjudged
+    from rankwright.metrics import parse
 
     metrics = read_metrics(metric, subtopics=subtopics, group=group, duplicates=duplicates)
     paths = _named_paths(systems)
@@ -112,8 +115,10 @@ def evaluate(
     for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
     _check_systems(paths, for_several)
     _check_paths(data, paths, unscored, per_query, report)
+    check_unjudged(unjudged)
     columns = kept_for(columns, segment or [], data, metrics)
-    dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored)
+    by_id = any(DOC_ID in parse(kind).needs for kind in metrics)
+    dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored, by_id)
     options: dict[str, Any] = {"segments": segment or [], "reference": reference}
     options["unjudged"] = unjudged
     with doing("Measuring"):
@@ -210,6 +215,7 @@ def _read_all(
     columns: Columns,
     jobs: int | None,
     unscored: str,
+    by_id: bool,
 ) -> tuple[Dataset, dict[str, Any]]:
     """Return the documents, and what ranks them by name."""
     from rankwright.data import read_qrels, read_run
@@ -229,8 +235,11 @@ def _read_all(
         with doing("Reading"):
             dataset = read_qrels(data)
             return dataset, {n: read_run(p, format=scores_format) for n, p in others.items()}
-    by_id = any(format_of(path, scores_format) != LETOR for path in others.values())
+    by_id |= any(format_of(path, scores_format) != LETOR for path in others.values())
     wanted = replace(columns, model=_features_of(found))
+    if wanted.model is not None:  # what is measured by may be what a model looks at, too
+        features = {*columns.keep} & {*(wanted.model.names or ())}
+        wanted = replace(wanted, ignore=[name for name in columns.ignore if name not in features])
     dataset = read_dataset(data, columns=wanted, jobs=jobs, doc_ids=by_id)
     for name, path in others.items():
         with doing(f"Reading {path}"):
@@ -284,10 +293,14 @@ def _fail_if_worse(result: Contest, margin: float | None) -> None:
     metric = result.metrics[0]
     sign = 1 if result.measure(metric).higher_is_better else -1
     for pair in result.pairs:
-        if not sign * pair.difference >= -margin:  # also where it is not defined
-            typer.echo(
-                f"rankwright: {pair.a} is worse than {pair.b}: {metric} differs by "
-                f"{pair.difference:+.4f}, and {margin:g} is allowed.",
-                err=True,
-            )
-            raise typer.Exit(1)
+        if sign * pair.difference >= -margin:
+            continue
+        told = (
+            f"{pair.a} is worse than {pair.b}: {metric} differs by {pair.difference:+.4f}, and "
+            f"{margin:g} is allowed."
+        )
+        if pair.n_queries == 0:
+            both = f"{pair.a} and {pair.b}"
+            told = f"{metric} of both {both} is defined on no query: nothing was checked."
+        typer.echo(f"rankwright: {told}", err=True)
+        raise typer.Exit(1)

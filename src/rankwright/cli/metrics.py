@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -154,7 +155,9 @@ def exposure_by_group(
     for name, system in systems.items() if kinds else ():
         scores = system
         if hasattr(system, "predict"):
-            scores = as_model(system, dataset.n_features).predict_dataset(dataset)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # measuring it has told
+                scores = as_model(system, dataset.n_features).predict_dataset(dataset)
         for kind in kinds:
             lines += [{"system": name, **line} for line in kind.by_group(dataset, scores)]
     return lines
@@ -162,12 +165,15 @@ def exposure_by_group(
 
 def print_groups(lines: Sequence[Mapping[str, Any]], *, err: bool) -> None:
     """Print what share of documents, relevance and exposure each group has."""
+    from rankwright.evaluation.segments import MISSING
+
     if not lines:
         return
     several = len({line["system"] for line in lines}) > 1
     names = [name for name in lines[0] if several or name != "system"]
     rows = [
-        [line[n] if isinstance(line[n], str) else f"{line[n]:.4f}" for n in names] for line in lines
+        [line[n] or MISSING if isinstance(line[n], str) else f"{line[n]:.4f}" for n in names]
+        for line in lines
     ]
     typer.echo("", err=err)
     print_table(names, rows, err=err)

@@ -9,7 +9,10 @@ values of the session that it uses. Where in a file or a cell it stands does not
 from __future__ import annotations
 
 import inspect
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -78,7 +81,24 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name in sorted(_used_names(code)):
         if name in function.__globals__:
             value = function.__globals__[name]
-            yield name, value.__name__ if isinstance(value, ModuleType) else value
+            yield name, module_text(value) if isinstance(value, ModuleType) else value
+
+
+def module_text(module: ModuleType) -> str:
+    """Return the name of a module; and what is in its file, if it is not of an installed package.
+
+    A package that is installed has a version and stays as it is; a file beside one's own code is
+    edited like it.
+    """
+    path = getattr(module, "__file__", None) or ""
+    if not path.endswith(".py") or any(Path(path).is_relative_to(p) for p in _installed()):
+        return module.__name__
+    return f"{module.__name__} {blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()}"
+
+
+def _installed() -> list[str]:
+    library = Path(__file__).parents[1]
+    return [str(library), *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))]
 
 
 def _content(cell: Any) -> Any:

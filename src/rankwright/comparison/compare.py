@@ -30,7 +30,7 @@ from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold, split
 from rankwright.evaluation.measure import DEFAULT_METRICS
 from rankwright.evaluation.overlap import check_overlap
-from rankwright.evaluation.segments import parts_of_queries
+from rankwright.evaluation.segments import parts_by_each
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of, per_query_on
@@ -131,8 +131,7 @@ def compare(
     _check_metrics(asked, folds)
     if not allow_overlap:
         check_overlap(folds)
-    for by in segments:
-        parts_of_queries(by, [fold.test for fold in folds])  # before the long training
+    parts_by_each(segments, [fold.test for fold in folds])  # before the long training
     settings = {"trials": n_trials, "random_state": random_state}
     data_hashes = {fold.name: fold.fingerprint for fold in folds}
     about = {"data": data_hashes, "metric": main, **settings}

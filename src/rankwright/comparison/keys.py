@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import rankwright
-from rankwright.comparison.bodies import body_text, is_own
+from rankwright.comparison.bodies import body_text, is_own, module_text
 from rankwright.metrics.metric import Metric
 
 _NO_MATTER = ("n_jobs", "verbose")  # parameters that do not change what is learned
@@ -110,6 +110,8 @@ def _uses(function: Any, seen: tuple[Any, ...] = ()) -> str:
         value = function.__globals__.get(name)
         if inspect.isfunction(value) and value is not function and value not in seen:
             found[name] = f"{_source(value)} {_uses(value, (*seen, function))}"
+        elif inspect.ismodule(value):
+            found[name] = module_text(value)
         elif isinstance(value, bool | int | float | str | tuple | list | dict | np.ndarray):
             found[name] = described(value)
     return described([function.__defaults__, function.__kwdefaults__, found])

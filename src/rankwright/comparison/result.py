@@ -22,7 +22,7 @@ from rankwright.data.validation import Floats
 from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
 from rankwright.evaluation.folds import Fold, queries_of
 from rankwright.evaluation.segmented import segmented
-from rankwright.evaluation.segments import parts_of_queries
+from rankwright.evaluation.segments import parts_by_each
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, named_metrics
@@ -92,7 +92,7 @@ class Comparison(Contest):
         first, names = next(iter(measures)), list(measures)
         standings = _standings(complete, folds, measures, outcomes, seed)
         tests = {fold.name: fold.test for fold in folds}
-        cut = [part for by in segments for part in parts_of_queries(by, list(tests.values()))]
+        cut = parts_by_each(segments, list(tests.values()))
         return cls(
             metrics=names,
             measures=measures,

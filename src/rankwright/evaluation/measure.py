@@ -17,7 +17,7 @@ from rankwright.evaluation.contest import Contest, Standing, means_of
 from rankwright.evaluation.framed import segments_table
 from rankwright.evaluation.retrieval import Unjudged
 from rankwright.evaluation.segmented import Segment, segmented
-from rankwright.evaluation.segments import parts_of_queries
+from rankwright.evaluation.segments import parts_by_each
 from rankwright.evaluation.systems import contest, system_on
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.views import evaluation_html
@@ -242,7 +242,7 @@ def evaluate(
         )
         for name, metric in named
     }
-    cut = [part for by in segments for part in parts_of_queries(by, [dataset])]
+    cut = parts_by_each(segments, [dataset])
     apart = segmented([standing], cut, list(results), random_state=random_state)
     return Evaluation(results, dataset.groups.names, apart)
 

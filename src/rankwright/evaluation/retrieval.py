@@ -80,6 +80,12 @@ class _Found:
         return RankedLabels(self.y, self.scores, self.groups, depth=depth, judged=judged)
 
 
+def check_unjudged(word: str) -> None:
+    """Raise unless a word says what becomes of documents without a label."""
+    if word not in ("irrelevant", "remove"):
+        raise ValueError(f"unjudged must be 'irrelevant' or 'remove', but is {word!r}.")
+
+
 def per_query_of_run(
     metrics: Sequence[Metric], run: Run, dataset: Dataset, unjudged: Unjudged = "irrelevant"
 ) -> list[Floats]:
@@ -89,8 +95,7 @@ def per_query_of_run(
     that were not judged are left out. Warnings tell how many. Documents without a judgement are
     taken for irrelevant, or removed.
     """
-    if unjudged not in ("irrelevant", "remove"):
-        raise ValueError(f"unjudged must be 'irrelevant' or 'remove', but is {unjudged!r}.")
+    check_unjudged(unjudged)
     found = _join(run, dataset)
     other = found.condensed() if unjudged == "remove" else found.irrelevant()
     # bpref does not look at documents without a judgement, and judged@k looks for them.

@@ -108,6 +108,12 @@ def parts_of_queries(text: str, datasets: Sequence[Dataset]) -> list[Part]:
     return _by_level(text, values)
 
 
+def parts_by_each(texts: str | Sequence[str], datasets: Sequence[Dataset]) -> list[Part]:
+    """Cut the queries of some data sets in one way or several, each of them once."""
+    ways = [texts] if isinstance(texts, str) else dict.fromkeys(texts)
+    return [part for text in ways for part in parts_of_queries(text, datasets)]
+
+
 def _by_query(dataset: Dataset, column: str) -> NDArray[Any]:
     """Return the value of each query, which all its documents must share."""
     values = _kept(dataset, column).astype(object)

@@ -17,7 +17,7 @@ from rankwright.data.validation import Floats, check_scores
 from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
 from rankwright.evaluation.retrieval import Unjudged, per_query_of_run, scores_of_run
 from rankwright.evaluation.segmented import segmented
-from rankwright.evaluation.segments import parts_of_queries
+from rankwright.evaluation.segments import parts_by_each
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 
@@ -82,10 +82,13 @@ def contest(
     """
     if len(systems) < 2:
         raise ValueError("there must be at least two systems to compare.")
+    for name in systems:
+        if not isinstance(name, str):
+            raise TypeError(f"names of systems must be texts, but one is {name!r}.")
     held = next(iter(systems)) if reference is None else reference
     if held not in systems:
         raise ValueError(f"reference must be one of {list(systems)}, but is {reference!r}.")
-    cut = [part for by in segments for part in parts_of_queries(by, [dataset])]
+    cut = parts_by_each(segments, [dataset])
     names = [name for name, _ in metrics]
     found = {
         name: system_on(name, system, dataset, metrics, n_jobs, costs=True, unjudged=unjudged)

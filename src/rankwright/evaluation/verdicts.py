@@ -69,6 +69,8 @@ def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], me
 
 def _against(pair: PairedComparison, standings: Sequence[Standing], metric: str) -> str:
     means = {s.name: s.means[metric] for s in standings}
+    if pair.n_queries == 0:
+        return f"{metric} of both {pair.a} and {pair.b} is defined on no query."
     if pair.ties == pair.n_queries:
         return f"{pair.a} and {pair.b} have the same {metric} on every query."
     better = pair.better
@@ -121,7 +123,7 @@ def _promising(pairs: Sequence[PairedComparison]) -> PairedComparison:
 
 
 def _ship(pair: PairedComparison) -> str:
-    if pair.ties == pair.n_queries:
+    if pair.ties == pair.n_queries > 0:
         return f"Keep {pair.b}."
     better = pair.better
     if pair.n_queries < FEW_QUERIES:
@@ -137,6 +139,8 @@ def _needed(pair: PairedComparison) -> str:
     if not (seen > 0 and math.isfinite(pair.detectable)):
         return ""
     n = pair.n_queries * (pair.detectable / seen) ** 2
+    if n < FEW_QUERIES:  # so clear a difference; but so few are not to be trusted
+        return f" At least {FEW_QUERIES} are needed."
     if n > 1e7:
         return " The difference is too small to be shown by any number of queries."
     return (
