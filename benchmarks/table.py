@@ -112,9 +112,8 @@ def headlines(records: dict[str, dict[str, Any]]) -> str:
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("met", "missed", "unclear"))
     first = next(iter(records.values()))
     line = (
-        f"Measured {_dates(list(records.values()))} on {first['machine']['cpu']} with "
-        f"{first['threads']} threads for every tool (`make bench`). Bars in "
-        f"[all rows](docs/benchmarks.md): {told}."
+        f"Measured {_dates(list(records.values()))} on {first['machine']['cpu']}, "
+        f"{_threads(first)} (`make bench`). Bars in [all rows](docs/benchmarks.md): {told}."
     )
     return "\n".join([*HEADING, *map(str, rows[:SHOWN]), "", line]) + "\n"
 
@@ -179,12 +178,17 @@ def _footer(records: list[dict[str, Any]]) -> str:
     busy = [record for record in records if not _quiet(record)]
     disturbed = ", ".join(f"{r['title']} ({r['foreign_cores']:.2f} cores)" for r in busy)
     return (
-        f"{_dates(records)}; {machine['cpu']}, {records[0]['threads']} threads for every tool; "
+        f"{_dates(records)}; {machine['cpu']}, {_threads(records[0])}; "
         f"Python {machine['python']}; medians of {records[0]['rounds']} interleaved rounds, ratios "
         "with a bootstrap interval over the rounds. "
         + (f"**Other processes disturbed these, do not rely on them:** {disturbed}. " * bool(busy))
         + "Methods and all rounds: `benchmarks/results/`."
     )
+
+
+def _threads(record: dict[str, Any]) -> str:
+    """Say how many threads there were: a task may use fewer, which its method tells."""
+    return f"the same number of threads for each tool, at most {record['threads']}"
 
 
 def _dates(records: list[dict[str, Any]]) -> str:

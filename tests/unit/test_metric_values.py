@@ -479,8 +479,9 @@ def test_wrong_conventions_are_refused(
 
 
 NAMES = (
-    "ap, dcg, dominated_error, domination_error, err, hit_rate, kendall_tau, ndcg, "
-    "pairwise_error, precision, rank_accuracy, rank_loss, rbp, recall, rr"
+    "alpha_ndcg, ap, bpref, dcg, dominated_error, domination_error, err, err_ia, "
+    "exposure_disparity, f1, hit_rate, judged, kendall_tau, ndcg, pairwise_error, precision, "
+    "r_precision, rank_accuracy, rank_loss, rbp, recall, rr, unique_ndcg"
 )
 FORM = "a metric must look like 'ndcg@10', 'ap(threshold=2)' or 'lightgbm:ndcg@5', but is "
 
@@ -518,8 +519,8 @@ FORM = "a metric must look like 'ndcg@10', 'ap(threshold=2)' or 'lightgbm:ndcg@5
         ("ap(threshold=1e999)", "threshold of AP must be a number, but is inf."),
         (
             "ranklib:ndcg",
-            "there is no preset 'ranklib'. There are catboost, letor, lightgbm, ranx, sklearn, "
-            "trec, xgboost.",
+            "there is no preset 'ranklib'. There are catboost, letor, lightgbm, ndeval, ranx, "
+            "sklearn, trec, xgboost.",
         ),
         ("lightgbm:rr", "preset 'lightgbm' has no 'rr'. It has ndcg, map."),
     ],

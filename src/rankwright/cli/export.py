@@ -90,7 +90,7 @@ def export(
 ) -> None:
     """Write a model for a search engine, a database or a program, and prove its scores there.
 
-    Beside the file are written its certificate, a model whose predictions are the engine's bit for
+    Beside the file it writes a certificate, a model whose predictions are the engine's bit for
     bit (*.grid.rw), and probes with the scores that the engine must give (*.probes.tsv).
     """
     if list_targets:

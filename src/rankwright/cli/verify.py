@@ -42,7 +42,7 @@ def verify(
 ) -> None:
     """Check an export again, or explain logged scores that differ from the model's.
 
-    Exits with 1 if something is not as it should be.
+    Exits with 1 if anything is wrong.
     """
     from rankwright.exports.naming import read_names
     from rankwright.exports.verifying import verify as run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from rankwright.data.validation import Floats
 from rankwright.metrics.dcg import discounts
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
 from rankwright.metrics.on_data import column
-from rankwright.metrics.order import rows_by_rank, sums_at
+from rankwright.metrics.order import rows_by_rank, sums_at, text_codes
 
 # Ranks of a full list that are added up: k may be 2^31 - 1, and 1/r is then next to nothing.
 _FAR = 100_000
@@ -231,8 +231,8 @@ def split_subtopics(text: str) -> list[str]:
     return sorted({part.strip() for part in parts} - {""})
 
 
-def _covers(texts: NDArray[np.object_], relevant: NDArray[np.bool_], groups: Groups) -> _Covers:
-    distinct, code = np.unique(texts.astype(str), return_inverse=True)
+def _covers(texts: NDArray[Any], relevant: NDArray[np.bool_], groups: Groups) -> _Covers:
+    distinct, code = text_codes(texts)
     named = [split_subtopics(text) for text in distinct.tolist()]
     number = {name: i for i, name in enumerate(sorted({n for names in named for n in names}))}
     sizes = np.array([len(names) for names in named], dtype=np.int64)

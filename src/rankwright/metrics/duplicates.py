@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from rankwright.data.validation import Floats
 from rankwright.metrics.dcg import DCG, NDCG, require_gain_labels
 from rankwright.metrics.metric import Columns, RowMetric
 from rankwright.metrics.on_data import column
+from rankwright.metrics.order import text_codes
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,12 @@ class _Unique:
     highest: Floats
 
 
-def _keys(texts: NDArray[np.object_], groups: Groups) -> Ints:
+def _keys(texts: NDArray[Any], groups: Groups) -> Ints:
     """Return numbers that are equal for documents of one query with the same text."""
-    distinct, code = np.unique(texts.astype(str), return_inverse=True)
+    distinct, code = text_codes(texts)
     n_rows = len(texts)
     own = np.arange(n_rows)
-    nameless = distinct[code] == ""
+    nameless = (distinct == "")[code]
     known = groups.query_of_rows() * len(distinct) + code
     number: Ints = np.unique(np.where(nameless, -1 - own, known), return_inverse=True)[1]
     return number

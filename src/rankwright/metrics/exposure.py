@@ -14,7 +14,7 @@ from rankwright.data.validation import Floats, check_scores
 from rankwright.metrics.dcg import discounts, require_gain_labels
 from rankwright.metrics.metric import Columns, Empty, RowMetric, Ties
 from rankwright.metrics.on_data import column, columns_of
-from rankwright.metrics.order import rows_by_rank, sums_at
+from rankwright.metrics.order import rows_by_rank, sums_at, text_codes
 from rankwright.showing import Brief
 
 
@@ -88,7 +88,7 @@ class ExposureDisparity(RowMetric):
     def shares(self, y: Floats, scores: Floats, groups: Groups, columns: Columns) -> ExposureShares:
         """Return what each group of each query gets, and what it has."""
         texts = column(self, columns, self.group, len(y))
-        names, code = np.unique(texts.astype(str), return_inverse=True)
+        names, code = text_codes(texts)
         ranked = rows_by_rank(scores, groups, self.ties)
         seen = self._exposure(groups)
         # A block's documents share what its ranks have.
@@ -154,7 +154,7 @@ class ExposureShares(Brief):
         The group's share of the query's exposure, documents and gains; NaN if there are none.
     """
 
-    names: NDArray[np.str_]
+    names: NDArray[Any]
     query: Ints
     group: Ints
     exposure: Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,11 +42,13 @@ def lacking(metric: Metric, column: str, known: Sequence[str]) -> str:
     )
 
 
-def column(metric: Metric, columns: Columns | None, name: str, n_rows: int) -> NDArray[np.object_]:
+def column(metric: Metric, columns: Columns | None, name: str, n_rows: int) -> NDArray[Any]:
     """Return the texts of a column; raise if it is not there, or not as long as the labels."""
     if columns is None or name not in columns:
         raise ValueError(lacking(metric, name, list(columns or ())))
-    values = kept_texts(np.asarray(columns[name]).tolist())
+    values = np.asarray(columns[name])
+    if values.dtype.kind != "U":  # what a data set keeps is text already, as a rule
+        values = kept_texts(values.tolist())
     if values.shape != (n_rows,):
         raise ValueError(
             f"column {name!r} must have one value per row, {n_rows} in all, but has {len(values)}."

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.validation import Floats
@@ -43,6 +45,16 @@ def rows_by_rank(scores: Floats, groups: Groups, ties: str) -> RankedRows:
     block[order] = np.cumsum(new) - 1
     begin = first - groups.indptr[query[order][first]]
     return RankedRows(query, block, begin, np.diff(np.append(first, len(order))))
+
+
+def text_codes(texts: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Return the distinct texts in their order, and for each text its place among them."""
+    values = texts.tolist()
+    distinct = sorted(set(values))
+    place = {text: i for i, text in enumerate(distinct)}
+    # Looked up, not sorted: comparing texts would take most of the time of a metric.
+    codes = np.fromiter(map(place.__getitem__, values), dtype=np.int64, count=len(values))
+    return np.array(distinct, dtype=object), codes
 
 
 def sums_at(place: Ints, values: Floats, n: int) -> Floats:
