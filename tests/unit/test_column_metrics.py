@@ -172,6 +172,11 @@ def test_of_documents_that_add_the_same_the_best_order_takes_the_first() -> None
         assert found == pytest.approx([by_name / best])
 
 
+def test_a_column_has_a_value_for_each_row() -> None:
+    with pytest.raises(ValueError, match="must have one value per row, 2 in all, but has 3"):
+        UniqueNDCG().per_query([0, 1], [1.0, 2.0], columns={"doc_id": ["a", "b", "c"]})
+
+
 def test_a_full_list_is_as_long_as_the_cutoff() -> None:
     metric = parse("err_ia@2(denominator=full)")
     found = metric.per_query([1], [1.0], columns={"subtopics": ["a"]})
