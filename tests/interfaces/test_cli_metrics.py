@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.cli.metrics import read_metrics
+from rankwright.metrics import parse
 from tests.interfaces.conftest import Cli
 
 OWN = """
@@ -151,3 +153,11 @@ def test_runs_without_what_nobody_judged(run: Cli, tmp_path: Path) -> None:
     code, out, _ = run(*words, "--unjudged", "remove")
     assert [row[:2] for row in table(out)[1:]] == [["rr", "1.0000"], ["judged@2", "0.5000"]]
     assert run(*words, "--unjudged", "drop")[0] == 2
+
+
+def test_a_named_column_is_for_those_that_name_none() -> None:
+    own = "err_ia(subtopics=mine)"
+    found = read_metrics(["ndcg@5", "alpha_ndcg@3", own], subtopics="about")
+    assert found == ["ndcg@5", parse("alpha_ndcg@3(subtopics=about)"), own]
+    both = ["alpha_ndcg@10(subtopics=about)", "err_ia@10(subtopics=about)"]
+    assert read_metrics(["ndcg@5"], subtopics="about") == ["ndcg@5", *map(parse, both)]
