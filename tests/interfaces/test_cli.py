@@ -149,7 +149,10 @@ def test_the_installed_command_runs() -> None:
             "empty.txt: there must be one score for each of the 4 documents, but there are 0.",
         ),
         (("evaluate", "good.txt", "nope.txt"), "nope.txt: there is no such file."),
-        (("evaluate", "nope.txt", "scores.txt", "-m", "x"), "there is no metric 'x'. There are alpha_ndcg, ap"),
+        (
+            ("evaluate", "nope.txt", "scores.txt", "-m", "x"),
+            "there is no metric 'x'. There are alpha_ndcg, ap",
+        ),
         (
             ("evaluate", "good.txt", "scores.txt", "-m", "ndcg@99999999999999999999"),
             "k of NDCG must be a positive integer below 2^31 or None, but is 99999999999999999999.",

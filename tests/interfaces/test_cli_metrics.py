@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.cli.metrics import read_metrics
+from rankwright.metrics import parse
 from tests.interfaces.conftest import Cli
 
 OWN = """
@@ -72,7 +74,7 @@ def test_compare_and_tune_take_it_to_other_processes(run: Cli) -> None:
     )
     assert code == 0
     assert table(out)[0][:2] == ["model", "top_sum"]
-    assert "xendcg-linear is best with top_sum" in out
+    assert "with a defined top_sum, where 30 are the least" in out
     code, out, _ = run("tune", "data.csv", "--model", "xendcg-linear", *own, "--trials", 2)
     assert code == 0
     assert table(out)[0][:2] == ["trial", "top_sum"]
@@ -183,3 +185,11 @@ def test_shares_of_groups_repeat_no_warning_and_name_what_is_missing(
     assert code == 0
     assert err.count("are not looked at") == 1
     assert {row[0] for row in table(out)[-2:]} == {"(missing)", "big"}
+
+
+def test_a_named_column_is_for_those_that_name_none() -> None:
+    own = "err_ia(subtopics=mine)"
+    found = read_metrics(["ndcg@5", "alpha_ndcg@3", own], subtopics="about")
+    assert found == ["ndcg@5", parse("alpha_ndcg@3(subtopics=about)"), own]
+    both = ["alpha_ndcg@10(subtopics=about)", "err_ia@10(subtopics=about)"]
+    assert read_metrics(["ndcg@5"], subtopics="about") == ["ndcg@5", *map(parse, both)]

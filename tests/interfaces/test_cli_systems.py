@@ -79,6 +79,43 @@ def test_a_nightly_job_fails_if_the_new_one_is_worse(shop: Path, run: Cli) -> No
     assert run(*errors, "--reference", "model")[0] == 1
 
 
+def test_the_table_has_the_numbers_of_each_system(shop: Path, run: Cli) -> None:
+    test = rw.read("test.csv", keep=["country"], ignore=["country"])
+    table = pd.read_csv("test.csv")
+    files = {"prod": "prod_scores.csv"}
+    for j in (2, 3, 4):
+        files[f"s{j}"] = f"with={j}.csv"  # a name with =, which is a file
+        scores = table[["qid", "doc_id"]].assign(score=table[f"f_{j}"])
+        scores.to_csv(files[f"s{j}"], index=False)
+    words = ["-m", "ndcg@10", "-m", "ap", "--segment", "country", "--ignore", "country"]
+    named = [f"{name}={path}" for name, path in files.items()]
+    systems = {name: pd.read_csv(path) for name, path in files.items()}
+    for n in (3, 4):
+        code, out, _ = run("evaluate", "test.csv", *named[:n], *words, "--seed", 5)
+        assert code == 0
+        some = dict(list(systems.items())[:n])
+        here = rw.evaluate(some, test, ["ndcg@10", "ap"], segments=["country"], random_state=5)
+        for line, s in zip(out.splitlines()[1:], here.standings, strict=False):
+            pair = here.pair(s.name)
+            tested = [] if pair is None else [f"{pair.difference:+.4f}", f"[{pair.low:+.4f},"]
+            mean, low = s.means["ndcg@10"], s.low["ndcg@10"]
+            assert line.split()[:3] == [s.name, f"{mean:.4f}", f"[{low:.4f},"]
+            assert line.split()[-1] == f"{s.means['ap']:.4f}"
+            assert all(text in line for text in tested)
+        de = here.segments[0]
+        difference = f"{de.differences['s2'][0]:+.4f} ["
+        assert (difference in out) == (n == 3)  # of many systems the means alone
+        assert ("de (20)" in out) == (n == 4)
+    code, out, _ = run("evaluate", "test.csv", "prod_scores.csv", "with=2.csv", "-m", "ap")
+    assert code == 0
+    assert out.splitlines()[0].count("vs prod_scores") == 1
+
+
+def test_as_much_worse_as_allowed_is_allowed(shop: Path, run: Cli) -> None:
+    words = ["evaluate", "test.csv", "a=prod_scores.csv", "b=prod_scores.csv", "--ignore"]
+    assert run(*words, "country", "--fail-if-worse", 0)[0] == 0
+
+
 def test_a_model_alone(shop: Path, run: Cli) -> None:
     run("train", "train.csv", "-o", "model.rw")
     run("predict", "model.rw", "test.csv", "-o", "scores.csv", "--ignore", "country")
@@ -140,6 +177,7 @@ def test_compare_measures_segments(shop: Path, run: Cli) -> None:
         (["a=prod_scores.csv", "b=prod_scores.csv", "--report", "test.csv"], "test.csv"),
         (["prod_scores.csv", "--segment", "countri"], "Did you mean 'country'?"),
         (["prod_scores.csv", "--segment", "doc_id"], "'doc_id' must have one value a query"),
+        (["a=prod_scores.csv", "b=test.csv", "--report", "-"], "--report must be a file: the"),
         (["a=-", "b=-"], "cannot both come from standard input"),
     ],
 )

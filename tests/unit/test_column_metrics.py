@@ -161,6 +161,53 @@ def test_duplicates_neither_gain_nor_take_a_rank() -> None:
             parse(text).per_query([0, -1], [1.0, 2.0], columns={"doc_id": ["a", "b"]})
 
 
+def test_of_documents_that_add_the_same_the_best_order_takes_the_first() -> None:
+    about = {"subtopics": ["b c", "a b", "c d"]}
+    second = 1 / np.log2(3)
+    by_name = 2 + 2 * second + 1 / 2  # a b, c d, b c
+    by_row = 2 + 1.5 * second + 1.5 / 2
+    for ties, best in (("average", by_name), ("order", by_row)):
+        metric = parse(f"alpha_ndcg(ties={ties})")
+        found = metric.per_query([1, 1, 1], [1.0, 3.0, 2.0], columns=about)
+        assert found == pytest.approx([by_name / best])
+
+
+def test_a_column_has_a_value_for_each_row() -> None:
+    with pytest.raises(ValueError, match="must have one value per row, 2 in all, but has 3"):
+        UniqueNDCG().per_query([0, 1], [1.0, 2.0], columns={"doc_id": ["a", "b", "c"]})
+
+
+def test_a_full_list_is_as_long_as_the_cutoff() -> None:
+    metric = parse("err_ia@2(denominator=full)")
+    found = metric.per_query([1], [1.0], columns={"subtopics": ["a"]})
+    assert found == pytest.approx([1 / (1 + 0.5 / 2)])
+
+
+@pytest.mark.parametrize(
+    ("ties", "gain", "of_both"),
+    [
+        ("average", "exp2", 1.5),
+        ("average", "linear", 1.0),
+        ("worst", "exp2", 0.0),
+        ("best", "exp2", 3.0),
+        ("order", "exp2", 3.0),
+    ],
+)
+def test_of_duplicates_with_one_score_one_stays(ties: Any, gain: Any, of_both: float) -> None:
+    second = 1 / np.log2(3)
+    ideal = (3.0 if gain == "exp2" else 2.0) + second
+    metric = UniqueNDCG(ties=ties, gain=gain)
+    found = metric.per_query([2, 0, 1], [1.0, 1.0, 0.0], columns={"doc_id": ["a", "a", "b"]})
+    assert found == pytest.approx([(of_both + second) / ideal])
+
+
+def test_a_list_is_short_by_its_different_documents() -> None:
+    docs = {"doc_id": ["a", "a", "b"]}
+    for k, expected in ((2, 1.0), (3, 0.0)):
+        metric = UniqueNDCG(k=k, short="zero")
+        assert metric.per_query([2, 2, 1], [3.0, 2.0, 1.0], columns=docs) == [expected]
+
+
 def test_shares_of_groups(data: Dataset) -> None:
     scores = data.X[:, 0].astype(np.float64)
     lines = ExposureDisparity(k=5, group="maker").by_group(data, scores)

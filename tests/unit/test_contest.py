@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 import rankwright as rw
 from rankwright.data import Run
 from rankwright.evaluation import Contest, compare_pairs
-from rankwright.evaluation.contest import Standing, held_against
+from rankwright.evaluation.contest import Standing, held_against, means_of, ranked
+from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.segments import parts_of_queries
+from rankwright.evaluation.systems import timed_scores
 from rankwright.evaluation.verdicts import advice, verdict
 from rankwright.exceptions import DataError, DataWarning
 
@@ -100,11 +103,42 @@ def test_segments_are_means_over_their_queries(data: rw.Dataset, both: Contest) 
         values = s.per_query["ap"][first == "de"]
         assert lands["de"].means[s.name]["ap"] == pytest.approx(np.nanmean(values))
     new, prod = (s.per_query["ndcg@5"][first == "us"] for s in both.standings)
-    assert lands["us"].differences["new"][0] == pytest.approx(np.nanmean(new - prod))
+    gap = (new - prod)[~np.isnan(new - prod)]
+    (test,) = sign_tests([gap], n_resamples=2000)
+    assert lands["us"].differences["new"] == (gap.mean(), *test.interval(0.05))
     assert sum(s.n_queries for s in lands.values()) == data.n_queries
     lengths = [s for s in both.segments if s.column == "list-length"]
     assert sum(s.n_queries for s in lengths) == data.n_queries
     assert len(lengths) == 4
+
+
+def test_the_best_of_some_calls_is_the_time_of_a_document(
+    data: rw.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = rw.LinearRanker(alpha=0.01).fit(data.X, data.y, data.qid)
+    clock = iter([0.0, 0.1, 1.0, 1.05, 2.0, 2.2])  # calls of 0.1, 0.05 and 0.2 seconds
+    told = SimpleNamespace(perf_counter=lambda: next(clock))
+    monkeypatch.setattr("rankwright.evaluation.systems.time", told)
+    scores, microseconds = timed_scores(model, data)
+    assert (scores == model.predict(data.X)).all()
+    assert microseconds == pytest.approx(50_000 / data.n_docs)
+
+
+def test_only_features_with_a_weight_are_used(data: rw.Dataset) -> None:
+    X = data.X.copy()
+    X[:, 3] = 0.0
+    ds = rw.Dataset(X, data.y, data.qid)
+    model = rw.LinearRanker(alpha=0.01).fit(X, data.y, data.qid)
+    found = rw.evaluate({"model": model, "scores": X[:, 1]}, ds, "ndcg@5")
+    (costs,) = [s for s in found.standings if s.name == "model"]
+    assert (costs.features_used, costs.n_features) == (7, 8)
+
+
+def test_means_of_folds() -> None:
+    folds = [{"ap": np.array([0.2, 0.4])}, {"ap": np.array([0.9, math.nan, 0.7])}]
+    found = means_of({"a": folds})["a"]
+    assert found["fold_means"]["ap"] == pytest.approx([0.3, 0.8])
+    assert found["means"]["ap"] == pytest.approx(0.55)
 
 
 def test_one_system_has_segments_too(data: rw.Dataset) -> None:
@@ -128,6 +162,23 @@ def test_ways_to_cut_queries(data: rw.Dataset) -> None:
     assert (float(low), float(high)) == (inside.min(), inside.max())
     two = parts_of_queries("land", [data, data])
     assert len(two[0].queries) == 2 * data.n_queries
+
+
+def cut(values: list[Any], text: str = "column") -> dict[str, list[int]]:
+    n = len(values)
+    ds = rw.Dataset(np.zeros((n, 1)), np.zeros(n), np.arange(n), kept={"column": values})
+    return {p.value: np.flatnonzero(p.queries).tolist() for p in parts_of_queries(text, [ds])}
+
+
+def test_where_queries_are_cut() -> None:
+    assert cut([1, 2, 1], "head:column") == {"head": [1], "tail": [0, 2]}  # half is enough
+    with pytest.raises(DataError, match="numbers of at least 0"):
+        cut([3, -1], "head:column")
+    assert len(cut(list(range(12)))) == 12
+    quarters = cut([*range(1, 14), None])
+    assert list(quarters) == ["1 to 4", "5 to 7", "8 to 10", "11 to 13", "(missing)"]
+    assert quarters["(missing)"] == [13]
+    assert quarters["1 to 4"] == [0, 1, 2, 3]
 
 
 def test_rare_values_are_taken_together() -> None:
@@ -275,6 +326,82 @@ def test_of_several_one_thing_to_do(base: Any) -> None:
     assert told(prod, worse, reference="prod")[1] == "Keep prod."
     tie = standing("tie", base + noise(0.05))
     assert told(prod, tie, worse, reference="prod")[1].startswith("Keep prod, or measure on more")
+
+
+def test_thirty_queries_are_enough_on_every_pair(base: Any) -> None:
+    thirty = base[:30]
+    rival = standing("b", thirty - 0.01 + noise(0.05, n=30))
+    says, do = told(standing("a", thirty), rival)
+    assert says.startswith("a is best")
+    assert do.startswith("Take a")
+    hidden = standing("c", np.where(np.arange(30) < 5, math.nan, thirty - 0.2))
+    says, do = told(standing("a", thirty), rival, hidden)
+    assert says.startswith("Too few queries to tell: 25 ")
+    assert do.startswith("Do not choose yet")
+
+
+def test_numbers_in_the_verdict_are_those_of_the_pairs(base: Any) -> None:
+    best = standing("best", base)
+    others = [standing(f"m{i}", base - 0.001 * i + noise(0.03 * i, i)) for i in range(1, 5)]
+    order = ranked([best, *others], "ndcg@10")
+    pairs = held_against(order, "ndcg@10")
+    assert not any(pair.significant for pair in pairs)
+    says, _ = told(*order)
+    assert f"a difference of {max(pair.detectable for pair in pairs):.4f} with" in says
+    names = [pair.b for pair in pairs]
+    assert f"better than {', '.join(names[:3])} and {names[3]} (p" in says
+    few = standing("few", base[:12]), standing("many", base[:12] - 0.01 + noise(0.05, n=12))
+    (pair,) = held_against(ranked(few, "ndcg@10"), "ndcg@10")
+    needed = math.ceil(12 * (pair.detectable / pair.difference) ** 2)
+    assert told(*few)[1].startswith(f"Do not choose yet: label more queries. About {needed:,} ")
+
+
+def test_the_cheapest_of_those_as_good(base: Any) -> None:
+    best = standing("best", base, score_us=6.0, features_used=100.0, n_features=136)
+    some = [
+        standing(name, base - 0.001 + noise(0.05, seed), score_us=us)
+        for seed, (name, us) in enumerate({"dear": 2.0, "cheap": 0.5, "mid": 1.0}.items(), 1)
+    ]
+    assert told(best, *some)[1].startswith("Take cheap: ")
+    half = standing("half", base - 0.001 + noise(0.05), features_used=50.0, n_features=136)
+    assert told(best, half)[1].endswith("worse), 50 of 136 features.")
+
+
+def test_how_much_worse_where_less_is_better(base: Any) -> None:
+    best = standing("best", base, score_us=6.0)
+    cheap = standing("cheap", base + 0.001 + noise(0.05), score_us=0.1)
+    pairs = held_against([best, cheap], "ndcg@10", measure=rw.metrics.parse("pairwise_error"))
+    assert not pairs[0].higher_is_better
+    assert f"(at most {-pairs[0].low:.4f} worse)" in advice([best, cheap], pairs)
+
+
+def test_what_is_shown_goes_before_what_is_open(base: Any) -> None:
+    prod, new = standing("prod", base), standing("new", base + 0.02 + noise(0.02))
+    spread = noise(0.5, 4)
+    wild = standing("wild", base + 0.03 + spread - spread.mean())
+    assert told(prod, new, wild, reference="prod")[1] == "Take new."
+
+
+def test_the_order_of_systems_and_pairs(base: Any) -> None:
+    best, weak = standing("best", base), standing("weak", base - 0.2 + noise(0.02))
+    chance = standing("chance", base - 0.1 + noise(0.02, 2), "baseline")
+    undefined = standing("undefined", base - 0.3)
+    undefined.means["ndcg@10"] = math.nan
+    order = ranked([undefined, weak, chance, best], "ndcg@10")
+    assert [s.name for s in order] == ["best", "chance", "weak", "undefined"]
+    pairs = held_against(order[:3], "ndcg@10")
+    assert [pair.b for pair in pairs] == ["chance", "weak"]  # that of the leaderboard
+    pairs = held_against(order[:3], "ndcg@10", "best")
+    assert [(pair.a, pair.b) for pair in pairs] == [("chance", "best"), ("weak", "best")]
+
+
+def test_as_good_as_the_best_is_said_of_tests_of_the_best(data: rw.Dataset) -> None:
+    rng = np.random.default_rng(0)
+    scores = {name: rng.normal(size=data.n_docs) for name in "abc"}
+    found = rw.evaluate(scores, data, "ndcg@5", reference="a")
+    assert not any(pair.significant for pair in found.pairs)
+    held = [pair.b for pair in found.pairs if pair.a == found.best]
+    assert found.as_good == held  # others are not held against it
 
 
 def test_fewer_errors_are_better(base: Any) -> None:

@@ -147,6 +147,16 @@ def test_many_rows_are_cut(shown: dict[str, Any]) -> None:
     assert f"... and {shown['dataset'].n_docs - 5} more" in shown["dataset"]._repr_html_()
 
 
+def test_the_most_frequent_labels_are_shown_with_their_shares() -> None:
+    y = np.repeat(np.arange(14.0), [1, 1, *[3] * 11, 5])
+    text = rw.Dataset(np.zeros((len(y), 1)), y)._repr_html_()
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", text)
+    at = cells.index("13")
+    assert cells[at : at + 3] == ["13", "5", "12.5%"]
+    assert cells[0] == "2"  # 0 and 1 are the rarest
+    assert "... and 2 more" in text
+
+
 def test_bars_have_the_length_of_their_values() -> None:
     def numbers(text: str, name: str) -> list[float]:
         return [float(v) for v in re.findall(rf' {name}="([-0-9.]+)"', text)]

@@ -438,6 +438,14 @@ def test_steps_that_do_not_meet_are_refused(tmp_path: Path) -> None:
         rw.save(pipeline, path)
 
 
+@pytest.mark.parametrize("given", [2, 4])
+def test_a_model_takes_what_the_steps_give_no_more_and_no_less(given: int, tmp_path: Path) -> None:
+    pipeline = fitted(PCA(3), PLAIN)
+    pipeline.steps[0] = ("pca", PCA(given).fit(PLAIN))
+    with pytest.raises(DataError, match=rf"takes 3 features, but is given {given}\.$"):
+        rw.save(pipeline, tmp_path / "pipeline.rw")
+
+
 def test_products_are_counted_before_they_are_made(tmp_path: Path) -> None:
     path = saved(fitted(PolynomialFeatures(), PLAIN), tmp_path)
     many = repacked(path, with_first(lambda s: s["params"].update(degree=40)))

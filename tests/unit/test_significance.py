@@ -78,7 +78,8 @@ def test_the_interval_holds_what_the_test_does_not_refute(d: Any, alpha: float, 
     assert (low <= 0 <= high) == (test.p_value >= alpha)
     for end, outwards in ((low, -1.0), (high, 1.0)):
         if test.exact and math.isfinite(end):
-            assert enumerated(d - end + outwards * 1e-6) >= alpha
+            inwards = min(1e-6, (high - low) / 2)  # of like differences there is but a point
+            assert enumerated(d - end + outwards * inwards) >= alpha
             assert enumerated(d - end - outwards * 1e-6) < alpha
 
 
@@ -112,6 +113,41 @@ def test_intervals_and_p_values_agree(seed: int) -> None:
     assert [(p.a, p.b) for p in pairs] == [pair for family in families for pair in family]
     assert all(p.significant != (p.low <= 0 <= p.high) for p in pairs)
     assert pairs[3].p_holm == pairs[3].p_randomization  # a family of one
+
+
+@pytest.mark.parametrize(
+    ("p", "levels"),
+    [
+        ([0.025, 0.04], [0.025, 0.025]),  # a p-value at its level is not below it
+        ([0.04, 0.03], [0.025, 0.025]),
+        ([0.024, 0.04], [0.025, 0.05]),
+    ],
+)
+def test_where_holm_stops_the_level_stays(p: list[float], levels: list[float]) -> None:
+    assert holm_levels(p).tolist() == levels
+
+
+def test_all_patterns_are_tried_if_they_are_as_many_as_asked_for() -> None:
+    d = np.arange(1.0, 5.0)
+    assert sign_tests([d], n_resamples=16)[0].exact
+    assert not sign_tests([d], n_resamples=15)[0].exact
+
+
+def test_what_a_pair_of_a_family_could_show() -> None:
+    rng = np.random.default_rng(2)
+    values = {"a": rng.random(50), "b": rng.random(50), "c": rng.random(50)}
+    pairs = compare_pairs(values, families=[[("a", "b"), ("a", "c")], [("b", "c")]])
+    for pair, level in zip(pairs, (0.025, 0.025, 0.05), strict=True):
+        d = values[pair.a] - values[pair.b]
+        spread = d.std(ddof=1)
+        assert pair.effect_size == pytest.approx(d.mean() / spread)
+        assert pair.detectable == pytest.approx(detectable_difference(spread, 50, level=level))
+
+
+def test_better_is_what_the_metric_calls_so() -> None:
+    values = {"a": [0.1, 0.2], "b": [0.5, 0.5]}
+    assert not compare_pairs(values)[0].better
+    assert compare_pairs(values, higher_is_better=False)[0].better
 
 
 def test_t_test_without_spread() -> None:

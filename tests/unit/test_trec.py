@@ -416,3 +416,27 @@ def test_a_rule_for_documents_without_a_judgement() -> None:
         rw.evaluate(run, dataset, unjudged=wrong)
     both = rw.evaluate({"a": run, "b": run}, dataset, "rr", unjudged="remove")
     assert both.standings[0].means["rr"] == 1 / 2
+    assert both.scores["a", "split"].tolist() == [3.0, 4.0, -math.inf, -math.inf]
+
+
+def test_a_query_of_which_nothing_is_left_counts_0() -> None:
+    dataset, run = as_objects(
+        {"q": {"a": 1}, "r": {"a": 1}, "s": {"a": 0, "b": 1}},
+        {"q": {"x": 1.0}, "r": {"a": 1.0}, "s": {"b": 1.0, "a": 2.0}},
+    )
+    found = rw.evaluate(run, dataset, "rr", unjudged="remove")
+    assert found.results["rr"].per_query.tolist() == [0.0, 1.0, 0.5]
+
+
+def test_bpref_does_not_count_negative_judgements() -> None:
+    dataset, run = as_objects(
+        {"q": {"a": 1, "e": 1, "c": 0, "b": -1}}, {"q": {"c": 3.0, "a": 2.0, "e": 1.0}}
+    )
+    # R = 2 and N = 1, not 2: the one irrelevant document above takes all.
+    assert rw.evaluate(run, dataset, "bpref")["bpref"] == 0.0
+
+
+def test_the_best_order_of_what_was_judged_has_the_metrics_discount() -> None:
+    dataset, run = as_objects({"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}})
+    # Both first ranks weigh 1.
+    assert rw.evaluate(run, dataset, "ndcg(discount=letor)")["ndcg(discount=letor)"] == 0.5

@@ -30,14 +30,15 @@ def verdict(
             "with."
         )
     n = min(pair.n_queries for pair in pairs)
-    few = (
-        f"Too few queries to tell: {n} with a defined {metric}, where {FEW_QUERIES} are the least. "
-        if n < FEW_QUERIES
-        else ""
-    )
+    if 0 < n < FEW_QUERIES:
+        means = _in_words([f"{s.name} {s.means[metric]:.4f}" for s in standings])
+        return (
+            f"Too few queries to tell: {n} with a defined {metric}, where {FEW_QUERIES} are the "
+            f"least. Their means are {means}."
+        )
     if reference is not None:
-        return few + " ".join(_against(pair, standings, metric) for pair in pairs)
-    return few + _leader(standings, pairs, metric)
+        return " ".join(_against(pair, standings, metric) for pair in pairs)
+    return _leader(standings, pairs, metric)
 
 
 def _leader(standings: Sequence[Standing], pairs: Sequence[PairedComparison], metric: str) -> str:
