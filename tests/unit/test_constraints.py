@@ -13,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 import rankwright as rw
 from rankwright import BoostedRanker, Dataset
+from rankwright.data.alignment import Features
+from rankwright.trees.constraints import constraints
 from rankwright.trees.forest import Forest
 
 NAMES = ["price", "stock", "clicks", "age"]
@@ -243,3 +245,10 @@ def test_the_booster_knows_the_categories() -> None:
     frame["land"] = pd.Categorical(texts, categories=["us", "fr", "de"])  # in another order
     np.testing.assert_array_equal(booster.predict(frame), ranker.predict(data))
     assert Forest.from_text(ranker.model_text_, 5).n_trees == 30
+
+
+def test_positions_from_the_end_are_refused_and_0_says_nothing_of_categories() -> None:
+    known = Features(2, ["price", "brand"], categories={"brand": ["a", "b"]})
+    with pytest.raises(ValueError, match="must name features from 0 to 1, but there is -1"):
+        constraints({-1: 1}, None, known)
+    assert constraints({"price": -1, "brand": 0}, None, known) == {"monotone_constraints": [-1, 0]}

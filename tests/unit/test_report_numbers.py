@@ -32,7 +32,8 @@ def contest() -> Contest:
     ds = rw.data.make_mslr_like(n_queries=40, n_features=6, mean_docs=8)
     land = np.array(["de", "us"])[ds.qid % 2]
     ds = rw.Dataset(ds.X, ds.y, ds.qid, kept={"land": land})
-    systems = {"prod": ds.X[:, 1], "weak": -ds.X[:, 1], "rank": ds.X[:, 2] + ds.X[:, 1]}
+    systems: dict[str, object] = {"weak": -ds.X[:, 1], "rank": ds.X[:, 2] + ds.X[:, 1]}
+    systems["best"] = rw.LinearRanker(alpha=0.01).fit(ds.X, ds.y, ds.qid)
     return rw.evaluate(systems, ds, ["ndcg@5", "ap"], segments=["land"], reference="rank")
 
 
@@ -92,6 +93,11 @@ def test_segments_have_the_first_metric(contest: Contest) -> None:
 def test_plots_have_the_values_of_their_metric(contest: Contest) -> None:
     content = content_of(contest)
     lists = ranked_lists(content)
+    (scores,) = content.systems[0].scores
+    for found in lists:
+        assert found is not None
+        order = found.shown[found.orders[0]]
+        assert (np.diff(scores[found.rows][order]) <= 0).all()  # best first
     data = payload(content, lists, reasons_of(content, lists))
     names = [model["name"] for model in data["models"]]
     for metric in contest.metrics:
@@ -99,7 +105,7 @@ def test_plots_have_the_values_of_their_metric(contest: Contest) -> None:
             known = [None if math.isnan(v) else round(v, 4) for v in s.per_query[metric].tolist()]
             assert values == known
     x, y = (names[i] for i in data["start"])
-    assert (x, y) == (("rank", names[0]) if names[0] != "rank" else (names[1], "rank"))
+    assert (x, y) == ("rank", "best")
     columns = np.vstack([s.per_query["ndcg@5"] for s in contest.standings])
     spread = np.nan_to_num(np.ptp(columns, axis=0))[by_disagreement(content)]
     assert (np.diff(spread) <= 0).all()
