@@ -141,6 +141,13 @@ def test_means_of_folds() -> None:
     assert found["means"]["ap"] == pytest.approx(0.55)
 
 
+def test_ends_of_segments_are_values_that_a_mean_can_have(both: Contest) -> None:
+    for segment in both.segments:
+        for name, ends in segment.low.items():
+            for metric, low in ends.items():
+                assert 0 <= low <= segment.means[name][metric] <= segment.high[name][metric] <= 1
+
+
 def test_one_system_has_segments_too(data: rw.Dataset) -> None:
     found = rw.evaluate(data.X[:, 1], data, "ndcg@5", segments=["land"])
     assert [s.value for s in found.segments] == ["de", "us", "(missing)"]
@@ -172,7 +179,7 @@ def cut(values: list[Any], text: str = "column") -> dict[str, list[int]]:
 
 def test_where_queries_are_cut() -> None:
     assert cut([1, 2, 1], "head:column") == {"head": [1], "tail": [0, 2]}  # half is enough
-    with pytest.raises(DataError, match="numbers of at least 0"):
+    with pytest.raises(DataError, match="a number of at least 0"):
         cut([3, -1], "head:column")
     assert len(cut(list(range(12)))) == 12
     quarters = cut([*range(1, 14), None])

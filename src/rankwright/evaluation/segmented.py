@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankwright.evaluation.bootstrap import bootstrap_intervals
 from rankwright.evaluation.randomization import sign_tests
 from rankwright.evaluation.segments import Part
-from rankwright.evaluation.significance import mean_interval
+from rankwright.metrics.metric import mean_or_nan
 
 if TYPE_CHECKING:
     from rankwright.evaluation.contest import Standing
 
+_RESAMPLES = 2000  # as many for each kind as for all queries together
 _MOST_SHOWN = 4  # systems in a line
 
 
@@ -30,7 +32,7 @@ class Segment:
     n_queries : int
         How many there are.
     means, low, high : dict of str to dict of str to float
-        By system and metric: the mean over these queries, and its 95 % interval by Student's t.
+        By system and metric: the mean over these queries, and its 95 % bootstrap interval.
     differences : dict of str to tuple of float
         By system: its mean difference from the leader, or from the reference, in the first metric,
         with a 95 % interval. With many segments one or the other leaves out 0 by chance: they are
@@ -79,21 +81,22 @@ def segmented(
     """Return the systems on each kind of queries."""
     segments = []
     for part in parts:
-        values = {s.name: {m: s.per_query[m][part.queries] for m in metrics} for s in standings}
-        means: dict[str, dict[str, float]] = {name: {} for name in values}
-        low: dict[str, dict[str, float]] = {name: {} for name in values}
-        high: dict[str, dict[str, float]] = {name: {} for name in values}
-        for name, columns in values.items():
-            for metric, column in columns.items():
-                known = column[~np.isnan(column)]
-                found = mean_interval(known) if len(known) else (np.nan, np.nan, np.nan)
-                means[name][metric], low[name][metric], high[name][metric] = map(float, found)
+        values = {(s.name, m): s.per_query[m][part.queries] for s in standings for m in metrics}
+        intervals = bootstrap_intervals(
+            list(values.values()), n_resamples=_RESAMPLES, random_state=random_state
+        )
+        ends = dict(zip(values, intervals, strict=True))
+        means = {s.name: {m: mean_or_nan(values[s.name, m]) for m in metrics} for s in standings}
+        low, high = (
+            {s.name: {m: ends[s.name, m][side] for m in metrics} for s in standings}
+            for side in (0, 1)
+        )
         held = standings[0].name if reference is None else reference
         main = metrics[0]
-        names = [name for name in values if name != held]
-        gaps = [values[name][main] - values[held][main] for name in names]
+        names = [name for name in means if name != held]
+        gaps = [values[name, main] - values[held, main] for name in names]
         gaps = [gap[~np.isnan(gap)] for gap in gaps]
-        tests = sign_tests(gaps, n_resamples=2000, random_state=random_state)
+        tests = sign_tests(gaps, n_resamples=_RESAMPLES, random_state=random_state)
         differences = {
             name: (float(gap.mean()), *test.interval(0.05)) if len(gap) else (np.nan,) * 3
             for name, gap, test in zip(names, gaps, tests, strict=True)

@@ -182,8 +182,8 @@ def _head_and_tail(text: str, values: NDArray[Any], column: str) -> list[Part]:
     traffic = _as_numbers(values)
     if traffic is None or np.isnan(traffic).any() or traffic.min() < 0 or traffic.sum() <= 0:
         raise DataError(
-            f"{column!r} must be the traffic of each query, numbers of at least 0 that are not all "
-            "0, to tell head and tail."
+            f"{column!r} must be the traffic of each query, a number of at least 0 that is never "
+            "missing and not always 0, to tell head and tail."
         )
     order = np.argsort(-traffic, kind="stable")
     before = np.concatenate([[0.0], np.cumsum(traffic[order])[:-1]])
