@@ -64,7 +64,7 @@ def test_path_prints_a_table_and_draws(data: Path, run: Cli) -> None:
             ["-p", "penalty=l2"],
             "the penalty of a path must be given by --penalty, but came by -p. Use --penalty l2.",
         ),
-        (["--metric", "f1"], "there is no metric 'f1'. There are "),
+        (["--metric", "f7"], "there is no metric 'f7'. There are "),
         (["-p", "layers=1"], "layers must be at least 2, or cut points, but is 1."),
     ],
 )

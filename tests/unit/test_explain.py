@@ -90,8 +90,9 @@ def test_each_convention_has_words(a: str, b: str, words: str) -> None:
 def test_every_choice_of_every_metric_has_words() -> None:
     for kind in METRICS.values():
         for field in dataclasses.fields(kind):
-            choices = kind.denominators if field.name == "denominator" else CHOICES.get(field.name)
-            for choice in choices or ():
+            own = {"denominator": kind.denominators, "ties": kind.tie_rules}
+            choices = own.get(field.name, CHOICES.get(field.name, ()))
+            for choice in choices:
                 if choice != field.default:
                     options: dict[str, Any] = {field.name: choice}
                     (words,) = explain_difference(kind(), kind(**options)).conventions

@@ -141,7 +141,7 @@ def test_concurrent_calls_give_the_same_bits(letor_file: Path) -> None:
     groups = Groups(np.append(0, np.cumsum(rng.integers(1, 200, 200))))
     y = rng.integers(0, 5, groups.n_rows).astype(np.float64)
     scores = np.round(rng.normal(size=groups.n_rows), 1)
-    metrics = [parse(name) for name in sorted(METRICS)]
+    metrics = [parse(name) for name in sorted(METRICS) if not parse(name).needs]
 
     def work(n_jobs: int) -> bytes:
         values = per_query_of_all(metrics, y, scores, groups, n_jobs=n_jobs)

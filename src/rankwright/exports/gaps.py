@@ -25,7 +25,7 @@ def joined(gaps: Iterable[Gap]) -> list[Gap]:
     """Return gaps in order, those that overlap or touch as one.
 
     >>> joined([Gap("price", 2.0, 3.0), Gap("price", 1.0, 2.0), Gap("age", 0.0, 1.0)])
-    [Gap(feature='age', above=0.0, up_to=1.0), Gap(feature='price', above=1.0, up_to=3.0)]
+    [Gap(feature='age', above=0, up_to=1), Gap(feature='price', above=1, up_to=3)]
     """
     found: list[Gap] = []
     for gap in sorted(gaps, key=lambda one: (one.feature, one.above)):
