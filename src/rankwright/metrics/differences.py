@@ -19,6 +19,10 @@ _MEANING: dict[tuple[str, Any], str] = {
     ("gain", "linear"): "the gain of label y is y",
     ("discount", "log2"): "rank r is discounted by log2(1 + r)",
     ("discount", "letor"): "ranks 1 and 2 are not discounted, rank r >= 3 by log2(r)",
+    ("denominator", "subtopics"): "the mean over subtopics, times alpha",
+    ("denominator", "full"): "the mean over subtopics, over what a list about all of them gains",
+    ("target", "documents"): "exposure is held against the share of documents",
+    ("target", "relevance"): "exposure is held against the share of relevance",
     ("ties", "average"): "tied scores count as the mean of orders",
     ("ties", "order"): "tied scores keep the order of the rows",
     ("ties", "worst"): "tied scores put lower labels first",
@@ -171,7 +175,7 @@ def _words(name: str, value: Any) -> str:
         return "all ranks count" if value is None else f"{value} ranks count"
     if name == "threshold":
         return f"relevant from label {value:g} on"
-    return f"{name} = {value:g}"
+    return f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
 
 
 def _readable(value: float) -> str:
