@@ -106,8 +106,9 @@ def headlines(records: dict[str, dict[str, Any]]) -> str:
     """
     rows = []
     for kind in KINDS:
-        tasks = (_lines(records[n]) for n in records if n.startswith(kind) and _quiet(records[n]))
-        rows += [_nearest(lines) for lines in tasks if _all_met(lines)][:1]
+        tasks = [records[n] for n in records if n.startswith(kind) and _quiet(records[n])]
+        met = [record for record in tasks if _all_met(_lines(record))]
+        rows += [_nearest(_speed_lines(record)) for record in met][:1]
     counts = Counter(line.verdict for record in records.values() for line in _lines(record))
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("met", "missed", "unclear"))
     first = next(iter(records.values()))
