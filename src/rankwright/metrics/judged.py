@@ -100,7 +100,8 @@ class Judged(Metric):
     ) -> Floats:
         """Return the metric of each query; labels may be NaN."""
         labels = check_y(y, finite=False)
-        known = check_y(np.where(np.isnan(labels), 0.0, labels)) * 0 + ~np.isnan(labels)
+        known = (~np.isnan(labels)).astype(np.float64)
+        check_y(np.where(known == 1, labels, 0.0))  # NaN is no judgement, infinity is no label
         return self.from_ranking(RankedLabels(known, scores, groups, depth=self.k, n_jobs=n_jobs))
 
     def from_ranking(self, ranking: RankedLabels) -> Floats:
