@@ -179,6 +179,26 @@ def test_labels_and_documents_that_qrels_cannot_have(tmp_path: Path) -> None:
         write_qrels(twice, tmp_path / "a.qrels")
 
 
+def test_a_score_that_is_no_number_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("qid,doc_id,score\nb,d1,1\na,d2,high\n")
+    message = f"{path}, line 3, score: must be one finite number, but is 'high'."
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        read_scores(path, data())
+
+
+def test_documents_that_were_not_shown_rank_below_all_others(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("qid,doc_id,score\nb,d1,-1\na,d2,2\nb,d3,3\n")
+    with pytest.warns(DataWarning, match="2 of 5 documents have no score and are ranked last"):
+        scores = read_scores(path, data(), unscored="last")
+    documents = data()
+    assert documents.doc_ids is not None
+    by_id = dict(zip(documents.doc_ids.tolist(), scores.tolist(), strict=True))
+    assert by_id["d4"] == by_id["d5"] < -1  # tied, so that none of them is preferred
+    assert (by_id["d1"], by_id["d2"], by_id["d3"]) == (-1, 2, 3)
+
+
 def test_scores_must_be_there_for_every_document(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("qid,doc_id,score\nb,d1,1\na,d2,2\nb,d3,3\na,d4,4\n")
@@ -213,7 +233,7 @@ def test_scores_must_be_there_for_every_document(tmp_path: Path) -> None:
             "score: there must be one column 'score', but there are 'qi",
         ),
         ("qid,doc_id,score\na,,1\n", "doc_id: must not be missing, but row 0 has no value."),
-        ("qid,doc_id,score\na,b,x\n", "scores must be numbers"),
+        ("qid,doc_id,score\na,b,x\n", "line 2, score: must be one finite number, but is 'x'"),
     ],
 )
 def test_bad_tables_of_scores(text: str, message: str, tmp_path: Path) -> None:

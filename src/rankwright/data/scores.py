@@ -19,7 +19,13 @@ from rankwright.data.foreign import plain
 from rankwright.data.formats import LETOR, TABLES, check_format, format_of, format_to_write
 from rankwright.data.groups import run_starts
 from rankwright.data.lines import CannotStream
-from rankwright.data.tables import TableWriter, import_frames, load_columns, one_line
+from rankwright.data.tables import (
+    TableWriter,
+    import_frames,
+    line_of_row,
+    load_columns,
+    one_line,
+)
 from rankwright.data.texts import join_ids
 from rankwright.data.trec import (
     Run,
@@ -147,6 +153,12 @@ def _run_of_table(table: Any, name: str) -> Run:
                 f"must not be missing, but row {missing[0]} has no value.", path=name, field=column
             )
     qid, docs, scores = (table[column].to_numpy() for column in (QID, DOC_ID, SCORE))
+    for row, score in enumerate(scores.tolist() if scores.dtype == object else ()):
+        if not _is_finite(score):
+            line = line_of_row(name, row)
+            place = f" in row {row}" if line is None else ""
+            told = f"must be one finite number, but is {score!r}{place}."
+            raise DataError(told, path=name, line=line, field=SCORE)
     try:
         run = Run(
             check_qid(qid).astype(str),
@@ -342,8 +354,8 @@ def _lines(values: NDArray[Any]) -> bytes:
     return "".join(f"{value!r}\n" for value in values.tolist()).encode()  # labels, say
 
 
-def _is_finite(text: bytes) -> bool:
+def _is_finite(text: Any) -> bool:
     try:
         return math.isfinite(float(text))
-    except ValueError:
+    except (TypeError, ValueError):
         return False
