@@ -103,14 +103,14 @@ class Additive(Brief):
 def summed(terms: Sequence[tuple[Additive, float]]) -> Additive:
     """Return the sum of some scores, each multiplied by a number."""
     n_features = terms[0][0].n_features
-    linear = [(term, factor) for term, factor in terms if term.coef is not None]
+    linear = [term for term, _ in terms if term.coef is not None]
     text = model_text.joined([(term.text, factor) for term, factor in terms])
     if not linear:
         return Additive(n_features, text=text)
-    weights = np.array([factor * term.coef for term, factor in linear])
+    weights = np.array([f * term.coef for term, f in terms if term.coef is not None])
+    intercept = float(sum(f * term.intercept for term, f in terms))
     coef = np.asarray(weights.sum(axis=0))
-    intercept = float(sum(factor * term.intercept for term, factor in linear))
-    return Additive(n_features, coef, intercept, _fill([t for t, _ in linear], weights), text)
+    return Additive(n_features, coef, intercept, _fill(linear, weights), text)
 
 
 def _fill(terms: list[Additive], weights: Floats) -> Floats | None:
@@ -127,4 +127,4 @@ def _fill(terms: list[Additive], weights: Floats) -> Floats | None:
             f"feature {int(np.argmax(lost)) + 1} has weights whose sum is 0, and different numbers "
             "in the place of missing values: fit the rankers to the same data."
         )
-    return np.divide(added, total, out=fills[0].copy(), where=total != 0)
+    return np.asarray(np.divide(added, total, out=fills[0].copy(), where=total != 0))
