@@ -223,17 +223,19 @@ class ForestScorer:
         k: int,
         indptr: NDArray[np.int64] | None = None,
         n_trees: int | None = None,
+        added: Floats | None = None,
         *,
         threads: int,
     ) -> Floats:
         """Return the scores of the best ``k`` rows of each query, and -inf for the others.
 
         Query ``q`` has the rows ``indptr[q]`` to ``indptr[q + 1] - 1``; of equal scores the first
-        rows are the best.
+        rows are the best. ``added`` is what each row has beside the trees.
         """
         if indptr is None:
             indptr = np.array([0, X.shape[0]])
-        return self._native.top(native_rows(X), indptr, k, self._first(n_trees), threads)
+        more = np.empty(0) if added is None else added
+        return self._native.top(native_rows(X), indptr, k, self._first(n_trees), more, threads)
 
     def contributions(self, X: Matrix, *, threads: int) -> tuple[Floats, float]:
         """Return what each feature adds to each score, and the mean that they start from."""

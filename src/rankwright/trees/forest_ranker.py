@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
 from rankwright.inputs import check_features
-from rankwright.threads import n_threads
 from rankwright.trees import model_text
 from rankwright.trees.engine import read_booster
 from rankwright.trees.forest import Forest, ForestScorer
-from rankwright.trees.rule import TreeRule, compiled_forest
+from rankwright.trees.rule import LinearPart, TreeRule, check_linear_part, compiled_forest
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -62,12 +61,12 @@ class ForestRanker(Ranker):
         qid : array-like of shape (n_docs,), optional
             Queries, each with its own ``top_k`` best; None is one query.
         """
-        rule, matrix = TreeRule(self._scorer(), self.n_jobs), self._features(X)
+        rule, matrix = self._rule(), self._features(X)
         return rule.scores(matrix, n_trees, top_k, qid)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield the scores by the first tree, by the first two, and so on."""
-        return self._scorer().staged(self._features(X))
+        return self._rule().staged(self._features(X))
 
     def contributions(self, X: Any) -> tuple[Floats, float]:
         r"""Return what each feature adds to each score (SHAP values), and what they start from.
@@ -84,8 +83,7 @@ class ForestRanker(Ranker):
         They are LightGBM's ``pred_contrib`` up to rounding, the same bits whatever the number of
         threads and the documents that are explained with a document.
         """
-        matrix = self._features(X)
-        return self._scorer().contributions(matrix, threads=n_threads(self.n_jobs))
+        return self._rule().contributions(self._features(X))
 
     def importance(self, kind: str = "gain") -> Floats:
         """Return the importance of each feature.
@@ -117,6 +115,9 @@ class ForestRanker(Ranker):
         check_is_fitted(self)
         return read_booster(model_text.named(self.model_text_, self.features()))[0]
 
+    def _rule(self) -> TreeRule:
+        return TreeRule(self._scorer(), self.n_jobs, LinearPart.of(vars(self)))
+
     def _features(self, X: Any) -> Matrix:
         return check_features(self, X, allow_nan=True)
 
@@ -137,6 +138,7 @@ class ForestRanker(Ranker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
+        check_linear_part(vars(self))
         scorer = compiled_forest(vars(self))  # it tells if there is no text
         self._compiled = self.model_text_, scorer
 
