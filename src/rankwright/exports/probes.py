@@ -180,16 +180,14 @@ def _inside(value: Any, low: Any, high: Any, missing: bool) -> Any:
 
 
 def _summed(rows: NDArray[Any], linear: Linear) -> NDArray[Any]:
-    """Return rows of trees as a linear part takes them, too: finite products, and no gaps if so."""
+    """Return those rows of trees that a linear part takes, too: its products must be finite."""
     sizes = np.abs(linear.weights).max(axis=0)
     # Half of the largest double for all products, so that the bias and leaves find room, too.
     most = np.finfo(np.float64).max / (2 * len(sizes)) / np.maximum(sizes, 1.0)
     with np.errstate(over="ignore"):
         limits = np.minimum(most, float(np.finfo(rows.dtype).max)).astype(rows.dtype)
     rows = np.clip(rows, -limits, limits)
-    if linear.fill is not None:
-        return rows
-    return rows[~np.isnan(rows[:, sizes > 0]).any(axis=1)]
+    return rows if linear.fill is not None else rows[~np.isnan(rows).any(axis=1)]
 
 
 def _linear_rows(linear: Linear, dtype: Any) -> NDArray[Any]:

@@ -247,9 +247,9 @@ def _of_tree_rule(rule: TreeRule, kind: str, names: tuple[str, ...]) -> Rules:
     if part is None:
         return Rules(kind, names, trees=plain_trees(forest))
     linear = _weighted(part.sums, kind, part.fill)
-    # Boosting may keep no tree at all: then it is a linear model, which every engine has.
-    trees = plain_trees(forest) if forest.n_trees else None
-    return Rules(kind, names, trees=trees, linear=linear)
+    # Boosting may keep no tree at all: then it is a linear model, which more engines hold.
+    nothing = len(forest.leaf_value) == 1 and forest.leaf_value[0] == 0
+    return Rules(kind, names, trees=None if nothing else plain_trees(forest), linear=linear)
 
 
 def plain_trees(forest: Forest) -> Trees:

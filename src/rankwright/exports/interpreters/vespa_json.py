@@ -50,7 +50,9 @@ def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
     if objective.startswith("binary") or objective in _TRANSFORMED:
         raise DataError(f"objective must not transform scores, but is {objective!r:.100}.")
     places = [names.index(name) for name in model["feature_names"]]
-    block = three_ways([_imported_tree(one["tree_structure"], places) for one in model["tree_info"]])
+    block = three_ways(
+        [_imported_tree(one["tree_structure"], places) for one in model["tree_info"]]
+    )
 
     def judge(X: NDArray[Any]) -> Verdicts:
         return Verdicts(in_blocks(X, block))
