@@ -88,29 +88,28 @@ class Additive(Brief):
     def scores(self, X: Matrix, n_jobs: int | None = None) -> Floats:
         """Return the score of each row."""
         scorer = ForestScorer(Forest.from_text(self.text, self.n_features))
-        return TreeRule(scorer, n_jobs, LinearPart.of(self.state(n_jobs))).scores(X)
+        linear = LinearPart.of({**self.linear_state(), "n_jobs": n_jobs})
+        return TreeRule(scorer, n_jobs, linear).scores(X)
 
-    def state(self, n_jobs: int | None = None) -> dict[str, Any]:
-        """Return the fitted attributes of a model that computes this, but for the trees' number."""
-        found: dict[str, Any] = {"model_text_": self.text, "n_jobs": n_jobs}
-        if self.coef is not None:
-            found |= {"linear_coef_": self.coef, "linear_intercept_": self.intercept}
-            if self.fill is not None:
-                found["linear_fill_"] = self.fill
-        return found
+    def linear_state(self) -> dict[str, Any]:
+        """Return the fitted attributes of a model with this linear part, if there is one."""
+        if self.coef is None:
+            return {}
+        found = {"linear_coef_": self.coef, "linear_intercept_": self.intercept}
+        return found if self.fill is None else {**found, "linear_fill_": self.fill}
 
 
 def summed(terms: Sequence[tuple[Additive, float]]) -> Additive:
     """Return the sum of some scores, each multiplied by a number."""
     n_features = terms[0][0].n_features
-    linear = [(term, factor) for term, factor in terms if term.coef is not None]
+    linear = [term for term, _ in terms if term.coef is not None]
     text = model_text.joined([(term.text, factor) for term, factor in terms])
     if not linear:
         return Additive(n_features, text=text)
-    weights = np.array([factor * term.coef for term, factor in linear])
+    weights = np.array([f * term.coef for term, f in terms if term.coef is not None])
+    intercept = float(sum(f * term.intercept for term, f in terms))
     coef = np.asarray(weights.sum(axis=0))
-    intercept = float(sum(factor * term.intercept for term, factor in linear))
-    return Additive(n_features, coef, intercept, _fill([t for t, _ in linear], weights), text)
+    return Additive(n_features, coef, intercept, _fill(linear, weights), text)
 
 
 def _fill(terms: list[Additive], weights: Floats) -> Floats | None:
@@ -127,4 +126,4 @@ def _fill(terms: list[Additive], weights: Floats) -> Floats | None:
             f"feature {int(np.argmax(lost)) + 1} has weights whose sum is 0, and different numbers "
             "in the place of missing values: fit the rankers to the same data."
         )
-    return np.divide(added, total, out=fills[0].copy(), where=total != 0)
+    return np.asarray(np.divide(added, total, out=fills[0].copy(), where=total != 0))
