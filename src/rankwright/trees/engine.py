@@ -80,21 +80,27 @@ def new_booster(
     X: Matrix,
     valid: Matrix | None,
     categorical: list[int],
+    starts: tuple[Any, Any] = (None, None),
     **fields: Any,
 ) -> Booster | None:
     """Return a booster without trees, or None if no feature can be split.
 
-    ``categorical`` are columns of categories; ``fields`` are what LightGBM's own losses need.
+    ``categorical`` are columns of categories; ``starts`` the scores that training and validation
+    begin with; ``fields`` are what LightGBM's own losses need.
     """
     lightgbm = _lightgbm()
     if categorical:
         fields["categorical_feature"] = categorical
-    train = lightgbm.Dataset(as_lightgbm_takes_it(X), params=params, **fields).construct()
+    train = lightgbm.Dataset(
+        as_lightgbm_takes_it(X), params=params, init_score=starts[0], **fields
+    ).construct()
     if not any(train.feature_num_bin(j) > 1 for j in range(X.shape[1])):
         return None  # LightGBM takes that for a fault
     booster: Booster = lightgbm.Booster(params, train)
     if valid is not None:
-        other = lightgbm.Dataset(as_lightgbm_takes_it(valid), params=params, reference=train)
+        other = lightgbm.Dataset(
+            as_lightgbm_takes_it(valid), params=params, init_score=starts[1], reference=train
+        )
         booster.add_valid(other, "valid")
     return booster
 
