@@ -143,7 +143,7 @@ def test_sparse_features_give_the_same_scores(name: str, kind: Any, data: Datase
     dense = clone(RANKERS[name]).fit(X, data.y, data.qid)
     sparse = clone(RANKERS[name]).fit(kind(X), data.y, data.qid)
     # A base of the same data, sparse or not, is the same up to the last digits.
-    near = {"rtol": 1e-12} if dense.base is None else {"atol": 1e-5}
+    near: Any = {"rtol": 1e-12} if dense.base is None else {"atol": 1e-5}
     np.testing.assert_allclose(sparse.predict(kind(X)), dense.predict(X), **near)
 
 
