@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 import rankwright as rw
 from rankwright.models import CLASSES
-from rankwright.trees.forest_ranker import ForestRanker
 from rankwright.problems import Ordinal
+from rankwright.trees.forest_ranker import ForestRanker
 
 # Many data here are odd on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing", "ignore:stopped after")

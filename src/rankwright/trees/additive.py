@@ -88,16 +88,15 @@ class Additive(Brief):
     def scores(self, X: Matrix, n_jobs: int | None = None) -> Floats:
         """Return the score of each row."""
         scorer = ForestScorer(Forest.from_text(self.text, self.n_features))
-        return TreeRule(scorer, n_jobs, LinearPart.of(self.state(n_jobs))).scores(X)
+        linear = LinearPart.of({**self.linear_state(), "n_jobs": n_jobs})
+        return TreeRule(scorer, n_jobs, linear).scores(X)
 
-    def state(self, n_jobs: int | None = None) -> dict[str, Any]:
-        """Return the fitted attributes of a model that computes this, but for the trees' number."""
-        found: dict[str, Any] = {"model_text_": self.text, "n_jobs": n_jobs}
-        if self.coef is not None:
-            found |= {"linear_coef_": self.coef, "linear_intercept_": self.intercept}
-            if self.fill is not None:
-                found["linear_fill_"] = self.fill
-        return found
+    def linear_state(self) -> dict[str, Any]:
+        """Return the fitted attributes of a model with this linear part, if there is one."""
+        if self.coef is None:
+            return {}
+        found = {"linear_coef_": self.coef, "linear_intercept_": self.intercept}
+        return found if self.fill is None else {**found, "linear_fill_": self.fill}
 
 
 def summed(terms: Sequence[tuple[Additive, float]]) -> Additive:

@@ -153,12 +153,13 @@ class TreeRule(ScoringRule):
 def check_linear_part(state: State) -> None:
     """Raise unless the linear part of a model that was read from a file can be one."""
     if "linear_coef_" not in state:
-        for name in ("linear_intercept_", "linear_fill_"):
+        for name in ("linear_intercept_", "linear_fill_", "linear_spread_"):
             if name in state:
                 raise DataError(f"{name} is for models with linear_coef_.")
         return
     shape = (state["n_features_in_"],)
     check_floats(state, "linear_coef_", shape)
+    check_floats(state, "linear_spread_", shape)
     if "linear_fill_" in state:
         check_floats(state, "linear_fill_", shape)
     intercept = state.get("linear_intercept_", 0.0)
