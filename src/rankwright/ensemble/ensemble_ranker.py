@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.validation import Floats, check_qid
+from rankwright.data.validation import Floats, Matrix, check_qid
 from rankwright.ensemble.bags import BAG, bag_weights
 from rankwright.ensemble.lesson import FittedMembers, Lesson
 from rankwright.ensemble.members import copies, kinds_of
@@ -274,14 +274,19 @@ class EnsembleRanker(ForestRanker):
         fitted = lesson.fit(members, told)
         if not fitted.names:
             raise KeyboardInterrupt
-        self._keep(fitted, given, valid, metric)
+        self._keep(fitted, given, valid, metric, data.X)
         if fitted.stop == "ctrl-c":  # what there is can be used, whoever pressed it
             self.stop_ = "interrupted"
             raise EndedEarly
         return self
 
     def _keep(
-        self, fitted: FittedMembers, given: Floats | None, valid: Dataset | None, metric: Metric
+        self,
+        fitted: FittedMembers,
+        given: Floats | None,
+        valid: Dataset | None,
+        metric: Metric,
+        X: Matrix,
     ) -> None:
         ranks = np.array(fitted.scales) > 0
         for name in np.array(fitted.names)[~ranks]:
@@ -301,10 +306,7 @@ class EnsembleRanker(ForestRanker):
             weights = weights / weights.sum()
         used = fitted.terms(weights)
         found = summed(used) if used else Additive(self.n_features_in_)
-        for name in ("linear_coef_", "linear_intercept_", "linear_fill_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({k: v for k, v in found.state().items() if k != "n_jobs"})
-        self.n_iter_ = found.n_trees
+        self.keep_additive(found, X)
         self.member_names_ = fitted.names
         self.member_weights_ = weights
         self.member_scales_ = np.array(fitted.scales)
@@ -314,14 +316,6 @@ class EnsembleRanker(ForestRanker):
             self.best_score_ = mean_on(metric, valid, found.scores(valid.X, self.n_jobs))
 
     # ---- what it tells ----
-
-    def feature_strength(self) -> Floats | None:
-        """Return by how much splits of each feature lowered the loss, plus the size of its weight.
-
-        The two have no common scale: it tells which features are used.
-        """
-        linear = getattr(self, "linear_coef_", None)
-        return self.importance() + (0.0 if linear is None else np.abs(linear))
 
     def grown(self) -> dict[str, Any]:
         """Return the mean number of trees that validation queries chose, and the weights."""
