@@ -289,7 +289,7 @@ class BoostedRanker(ForestRanker):
         choose_loss(self.loss, self.newton, self.random_state)
         check_base(self.base)
         if self.n_estimators == 0 and self.base is None:
-            raise ValueError("n_estimators must be a positive integer without a base, but is 0.")
+            raise ValueError("n_estimators must be a positive integer, but is 0.")
 
     def _checked_valid(self, valid: Dataset | None) -> Dataset | None:
         if valid is None:
