@@ -45,7 +45,7 @@ class WeightLimits:
     @classmethod
     def of(cls, monotone: Any, interaction: Any, known: Features) -> WeightLimits:
         """Return the limits that constraints, and categories among the features, imply."""
-        found, names = constraints(monotone, interaction, known), feature_names(known)
+        found, names = constraints(monotone, interaction, known), names_of_all(known)
         usable = np.array([name not in known.categories for name in names])
         if interaction is not None:
             met = [j for group in found["interaction_constraints"] for j in group]
@@ -57,12 +57,12 @@ class WeightLimits:
         return np.asarray((self.signs * coef < 0) | (~self.usable & (coef != 0)))
 
     @property
-    def any(self) -> bool:
+    def binding(self) -> bool:
         """Whether there is a limit."""
         return bool(self.signs.any() or not self.usable.all())
 
 
-def feature_names(known: Features) -> list[str]:
+def names_of_all(known: Features) -> list[str]:
     """Return a name for each feature."""
     return all_feature_names(known.names, known.n)
 
@@ -89,7 +89,7 @@ def _signs(monotone: Any, known: Features) -> list[int]:
                 f"{len(monotone)}. Or name features: {{'price': -1}}."
             )
         monotone = dict(enumerate(monotone))
-    signs, names = [0] * known.n, feature_names(known)
+    signs, names = [0] * known.n, names_of_all(known)
     for feature, sign in monotone.items():
         place = _position(feature, known, "monotone_constraints")
         if sign and names[place] in known.categories:
@@ -108,7 +108,7 @@ def _position(feature: Feature, known: Features, parameter: str) -> int:
                 f"{parameter} must name features from 0 to {known.n - 1}, but there is {feature}."
             )
         return int(feature)
-    names = feature_names(known)
+    names = names_of_all(known)
     if feature not in names:
         raise ValueError(f"{parameter}: there is no feature {feature!r}.{meant(feature, names)}")
     return names.index(feature)

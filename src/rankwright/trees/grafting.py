@@ -128,7 +128,7 @@ def _within(ranker: LinearRanker, data: RankingData, limits: WeightLimits) -> Ad
 
 
 def _check_limits(part: Additive, limits: WeightLimits) -> None:
-    if not limits.any:
+    if not limits.binding:
         return
     if part.n_trees > 0:
         raise ValueError(
