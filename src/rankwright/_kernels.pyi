@@ -539,6 +539,9 @@ class ForestScorer:
         ],
         k: int,
         n_trees: int,
+        added: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         threads: int,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def contributions(

@@ -27,6 +27,7 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "predtron-ranker": ("rankwright.predtron", "PredtronRanker"),
     "predtron-label-ranker": ("rankwright.predtron", "PredtronLabelRanker"),
     "boosted": ("rankwright.trees", "BoostedRanker"),
+    "ensemble": ("rankwright.ensemble", "EnsembleRanker"),
     "pamir": ("rankwright.online", "PAMIR"),
     "domination-rank": ("rankwright.linear", "DominationRank"),
     "best-feature": ("rankwright.baselines", "BestFeature"),
@@ -41,6 +42,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line:
     "xendcg-trees": ("boosted", {"loss": "xendcg", **_GROWING}),
     "lambdarank-trees": ("boosted", {"loss": "lambdarank", **_GROWING}),
     "listnet-trees": ("boosted", {"loss": "listnet", **_GROWING}),
+    "graft": ("boosted", {"loss": "xendcg", "base": "auto", **_GROWING}),
 }
 NAMES = (*MODELS, *VARIANTS)
 # Where a name means something else than the defaults of its class. Files have features of any

@@ -24,6 +24,7 @@ OF_CLASSES = ("PredtronClassifier", "PredtronOrdinal")
 OF_LABELS = ("TopicRankers", "PredtronMultilabel", "PredtronLabelRanker")
 OPTIONS: dict[str, dict[str, Any]] = {
     "BoostedRanker": {"n_estimators": 2, "num_leaves": 4, "n_jobs": 1},
+    "EnsembleRanker": {"n_models": 2, "n_estimators": 2, "n_jobs": 1},
     "LinearRanker": {"tol": 1e-10},  # or other sums would stop it at other weights
     "DominationRank": {"tol": 1e-10},
 }
