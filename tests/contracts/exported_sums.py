@@ -18,7 +18,7 @@ def added(trees: list[Any], weights: Any, bias: float, fill: Any) -> rw.BoostedR
     """Return a model of these trees and this linear part."""
     model = ranker(trees)
     model.linear_coef_ = np.array(weights, dtype=np.float64)
-    model.linear_intercept_ = float(bias)
+    model.linear_intercept_, model.linear_spread_ = float(bias), np.ones(N_FEATURES)
     if fill is not None:
         model.linear_fill_ = np.array(fill, dtype=np.float64)
     return model

@@ -109,32 +109,37 @@ def new_booster(
     """
     if categorical:
         fields["categorical_feature"] = categorical
-    train = _binned(params, X, None, fields, starts[0])
+    train = _beginning(_binned(params, X, None, fields), starts[0])
     if not any(train.feature_num_bin(j) > 1 for j in range(X.shape[1])):
         return None  # LightGBM takes that for a fault
     booster: Booster = _lightgbm().Booster(params, train)
     if valid is not None:
-        booster.add_valid(_binned(params, valid, train, {}, starts[1]), "valid")
+        other = _beginning(_binned(params, valid, train, {}), starts[1])
+        booster.add_valid(other, "valid")
     return booster
 
 
-def _binned(
-    params: dict[str, Any], X: Matrix, reference: Any, fields: dict[str, Any], start: Any
-) -> Any:
+def _beginning(dataset: Any, scores: Any) -> Any:
+    """Return features with the scores to begin with: a booster copies them when it meets them."""
+    dataset.set_field("init_score", scores)  # None as well: others may share what this one had
+    return dataset
+
+
+def _binned(params: dict[str, Any], X: Matrix, reference: Any, fields: dict[str, Any]) -> Any:
     """Return features in LightGBM's bins, or in those of a reference; they may be shared."""
     bins = current_bins()
     # Bins that know labels are not shared, nor those without features that a split of few documents
     # would need: someone asked for that.
-    filtered = params["feature_pre_filter"] is not False
-    alone = filtered or not fields.keys() <= {"categorical_feature"}
+    alone = (
+        not fields.keys() <= {"categorical_feature"} or params["feature_pre_filter"] is not False
+    )
     used = {name: value for name, value in params.items() if name not in _GROWING}
 
     def make() -> Any:
         rows = as_lightgbm_takes_it(X)
         return _lightgbm().Dataset(rows, params=used, reference=reference, **fields).construct()
 
-    made = make() if bins is None or alone else bins.of(X, (used, fields, reference), make)
-    return made.set_field("init_score", start)  # None too: another fit may have set one
+    return make() if bins is None or alone else bins.of(X, (used, fields, reference), make)
 
 
 def read_booster(text: str) -> tuple[Booster, str]:

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from rankwright.data.validation import Matrix
 
-# Training and validation queries of five folds, and of one more with other bins. Bins take a quarter
-# of the memory of float32 features or less.
+# Training and validation queries of five folds, and of one more with other bins, which take a
+# quarter of the memory of float32 features, or less.
 _MOST = 12
 
 
