@@ -32,6 +32,7 @@ from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.showing import Brief
+from rankwright.trees.shared_bins import shared_bins
 
 MODEL_FILE = "model.rw"
 
@@ -188,6 +189,7 @@ class Outcome(Brief):
         vars(self).update(state, model=arrived(state["model"]))
 
 
+@shared_bins()  # trees: all trials are fitted to the same features
 def run_search(
     entry: Entry,
     fold: Fold,
