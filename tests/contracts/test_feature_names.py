@@ -29,7 +29,11 @@ LABELS |= {"widrow-hoff", "multiclass-perceptron"}  # these predict labels
 MATRIX = {"predtron-label-ranker"}  # a data set has one label for each row, not many
 SMALL: dict[str, dict[str, Any]] = {
     "boosted": {"n_estimators": 3, "min_child_samples": 1},
-    "ensemble": {"members": rw.BoostedRanker(min_child_samples=1), "n_models": 2, "n_estimators": 3},
+    "ensemble": {
+        "members": rw.BoostedRanker(min_child_samples=1),
+        "n_models": 2,
+        "n_estimators": 3,
+    },
 }
 every_model = pytest.mark.parametrize("name", [name for name in MODELS if name not in MATRIX])
 

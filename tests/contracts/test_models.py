@@ -28,7 +28,11 @@ every_model = pytest.mark.parametrize("name", [name for name in MODELS if name n
 NAMES = ["title", "body", "age", "clicks"]
 SMALL: dict[str, dict[str, Any]] = {
     "boosted": {"n_estimators": 3, "min_child_samples": 1},
-    "ensemble": {"members": rw.BoostedRanker(min_child_samples=1), "n_models": 2, "n_estimators": 3},
+    "ensemble": {
+        "members": rw.BoostedRanker(min_child_samples=1),
+        "n_models": 2,
+        "n_estimators": 3,
+    },
 }
 
 

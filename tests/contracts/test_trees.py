@@ -18,6 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
+from rankwright.ensemble import EnsembleRanker
+from rankwright.linear import LinearRanker
 from rankwright.losses import SLAM, XENDCG, LambdaRank
 from rankwright.metrics import NDCG
 from rankwright.trees import BoostedRanker
@@ -41,6 +43,11 @@ RANKERS: dict[str, Any] = {
 LIGHTGBM = {
     name: BoostedRanker(name, **FEW) for name in ("lightgbm:rank_xendcg", "lightgbm:lambdarank")
 }
+AVERAGE = EnsembleRanker(
+    [("trees", BoostedRanker(min_child_samples=2)), ("linear", LinearRanker(missing="median"))],
+    n_models=2,
+    n_estimators=3,
+)
 every_ranker = pytest.mark.parametrize("name", RANKERS)
 
 
@@ -54,7 +61,7 @@ def fit(ranker: Any, data: Dataset, **options: Any) -> Any:
 
 
 @parametrize_with_checks(
-    [RANKERS["xendcg"], RANKERS["lambdarank"], RANKERS["graft"]],
+    [RANKERS["xendcg"], RANKERS["lambdarank"], RANKERS["graft"], AVERAGE],
     expected_failed_checks=weights_differ,
 )
 def test_scikit_learn_agrees(estimator: Any, check: Callable[[Any], None]) -> None:

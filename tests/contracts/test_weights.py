@@ -314,7 +314,11 @@ def test_trees_fit_the_gradient_of_the_weighted_loss(name: str) -> None:
 
 SMALL: dict[str, dict[str, Any]] = {
     "BoostedRanker": {"n_estimators": 5, "min_child_samples": 2, "n_jobs": 1},
-    "EnsembleRanker": {"members": BoostedRanker(min_child_samples=2), "n_estimators": 3, "n_jobs": 1},
+    "EnsembleRanker": {
+        "members": BoostedRanker(min_child_samples=2),
+        "n_estimators": 3,
+        "n_jobs": 1,
+    },
     "PAMIR": {"n_triplets": 200},
 }
 

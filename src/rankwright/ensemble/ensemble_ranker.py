@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.validation import Floats, check_qid
+from rankwright.data.groups import Groups
+from rankwright.data.kept import take_rows
+from rankwright.data.validation import Floats
 from rankwright.ensemble.bags import BAG, bag_weights
 from rankwright.ensemble.lesson import FittedMembers, Lesson
 from rankwright.ensemble.members import copies, kinds_of
@@ -30,9 +32,6 @@ from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.forest_ranker import ForestRanker
-
-_NOT_VALID = "valid must be a Dataset, but is a {}."
-_NO_QUERIES = "weights='valid' needs validation queries: fit(..., valid=...)."
 
 
 def _are_weights(value: Any) -> bool:
@@ -82,8 +81,9 @@ class EnsembleRanker(ForestRanker):
     ----------
     model_text_ : str
         The trees of all members, in LightGBM's text form.
-    linear_coef_, linear_intercept_, linear_fill_ : optional
-        The linear part, and what it puts in the place of missing values, if a member has one.
+    linear_coef_, linear_intercept_, linear_fill_, linear_spread_ : optional
+        The linear part if a member has one: weights, what is added to every score, what stands for
+        a missing value there, and the standard deviations of the features.
     n_iter_ : int
         Trees of all members.
     member_names_ : list of str
@@ -180,7 +180,7 @@ class EnsembleRanker(ForestRanker):
     def _pairs(self) -> list[tuple[str, Any]]:
         items = self.members if isinstance(self.members, list) else []
         pairs = [item for item in items if isinstance(item, tuple) and len(item) == 2]
-        return [(name, ranker) for name, ranker in pairs if hasattr(ranker, "get_params")]
+        return [(name, ranker) for name, ranker in pairs if isinstance(ranker, BaseEstimator)]
 
     # ---- fitting ----
 
@@ -221,14 +221,19 @@ class EnsembleRanker(ForestRanker):
         """
         self.check_params()
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
-        ids = check_qid(qid, len(data.y))
+        # In an order of their own: sums over queries in another differ in their last bits.
+        order = np.argsort(data.groups.keys, kind="stable")
+        rows = data.groups.rows_of(order)
+        names = data.groups.names[order]
+        data = data.some_rows(rows, Groups.from_qid(np.repeat(names, data.groups.sizes[order])))
+        whole = X if isinstance(X, Dataset) else None
         train = Dataset.from_checked(
             data.X,
             data.y,
-            ids if data.order is None else ids[data.order],
+            np.repeat(data.groups.names, data.groups.sizes),
             self.features(),
-            X.doc_ids if isinstance(X, Dataset) else None,
-            kept=X.kept if isinstance(X, Dataset) else None,
+            None if whole is None or whole.doc_ids is None else whole.doc_ids[rows],
+            kept=None if whole is None else take_rows(whole.kept, rows),
         )
         with heard(verbose, show_fit(), callback) as told:
             return self._fit(train, data, valid, told)
@@ -246,12 +251,9 @@ class EnsembleRanker(ForestRanker):
         self, train: Dataset, data: RankingData, valid: Dataset | None, told: Callback | None
     ) -> EnsembleRanker:
         metric = parse(self.eval_metric)
-        if valid is not None:
-            if not isinstance(valid, Dataset):
-                raise TypeError(_NOT_VALID.format(type(valid).__name__))
-            valid = valid.aligned(replace(self.features(), owner="X"), "valid")
-        elif isinstance(self.weights, str) and self.weights == "valid":
-            raise ValueError(_NO_QUERIES)
+        valid = self.checked_valid(valid)
+        if valid is None and isinstance(self.weights, str) and self.weights == "valid":
+            raise ValueError("weights='valid' needs validation queries: fit(..., valid=...).")
         settings = {"n_jobs": self.n_jobs, "eval_metric": self.eval_metric}
         if self.n_estimators is not None:
             settings |= {"n_estimators": self.n_estimators, "early_stopping_rounds": None}
@@ -262,26 +264,31 @@ class EnsembleRanker(ForestRanker):
                 f"weights must be {len(members)} numbers, one for each member, but are "
                 f"{len(given)}."
             )
-        unseen = self.bag is not None and self.n_estimators is None
         lesson = Lesson(
             train,
             data,
-            None if self.n_estimators is not None else valid,
+            valid,
             partial(bag_weights, train.groups, self.bag, self.random_state),
-            metric if unseen else None,
+            None if self.bag is None else metric,
+            self.n_estimators is not None,
             self.n_jobs,
         )
         fitted = lesson.fit(members, told)
         if not fitted.names:
             raise KeyboardInterrupt
-        self._keep(fitted, given, valid, metric)
+        self._keep(fitted, given, train, valid, metric)
         if fitted.stop == "ctrl-c":  # what there is can be used, whoever pressed it
             self.stop_ = "interrupted"
             raise EndedEarly
         return self
 
     def _keep(
-        self, fitted: FittedMembers, given: Floats | None, valid: Dataset | None, metric: Metric
+        self,
+        fitted: FittedMembers,
+        given: Floats | None,
+        train: Dataset,
+        valid: Dataset | None,
+        metric: Metric,
     ) -> None:
         ranks = np.array(fitted.scales) > 0
         for name in np.array(fitted.names)[~ranks]:
@@ -301,10 +308,8 @@ class EnsembleRanker(ForestRanker):
             weights = weights / weights.sum()
         used = fitted.terms(weights)
         found = summed(used) if used else Additive(self.n_features_in_)
-        for name in ("linear_coef_", "linear_intercept_", "linear_fill_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({k: v for k, v in found.state().items() if k != "n_jobs"})
-        self.n_iter_ = found.n_trees
+        self.keep_additive(found, train.X)
+        self._scorer()
         self.member_names_ = fitted.names
         self.member_weights_ = weights
         self.member_scales_ = np.array(fitted.scales)
@@ -314,14 +319,6 @@ class EnsembleRanker(ForestRanker):
             self.best_score_ = mean_on(metric, valid, found.scores(valid.X, self.n_jobs))
 
     # ---- what it tells ----
-
-    def feature_strength(self) -> Floats | None:
-        """Return by how much splits of each feature lowered the loss, plus the size of its weight.
-
-        The two have no common scale: it tells which features are used.
-        """
-        linear = getattr(self, "linear_coef_", None)
-        return self.importance() + (0.0 if linear is None else np.abs(linear))
 
     def grown(self) -> dict[str, Any]:
         """Return the mean number of trees that validation queries chose, and the weights."""

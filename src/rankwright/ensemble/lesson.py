@@ -51,6 +51,8 @@ class Lesson:
         Returns the weight of each query for a member, by its number and the queries' own weights.
     unseen : Metric, optional
         If there is no ``valid``, members watch this metric on the queries outside their bags.
+    fixed : bool
+        Members have as many trees as they are told: they watch nothing, but to choose a base.
     n_jobs : int, optional
         Threads.
     """
@@ -60,6 +62,7 @@ class Lesson:
     valid: Dataset | None
     bag: Callable[[int, Floats | None], Floats]
     unseen: Metric | None
+    fixed: bool
     n_jobs: int | None
 
     def fit(self, members: Sequence[Member], callback: Callback | None) -> FittedMembers:
@@ -67,14 +70,14 @@ class Lesson:
         fitted = FittedMembers()
         for member in members:
             tell = _Telling(callback, fitted, len(members), member.name)
-            if member.is_fitted or self._is_whole(member, tell):
+            if member.is_whole or self._counts(member, tell):
                 self._add(member, fitted)
                 tell(None)
             if fitted.stop != "all":
                 break
         return fitted
 
-    def _is_whole(self, member: Member, tell: _Telling) -> bool:
+    def _counts(self, member: Member, tell: _Telling) -> bool:
         """Fit a member; say whether it counts. One that was stopped does if there is no other."""
         groups, ranker = self.train.groups, member.ranker
         bag = self.bag(member.number, self.data.weight_of_queries)
@@ -98,15 +101,19 @@ class Lesson:
     def _watched(self, ranker: Any, bag: Floats) -> Dataset | None:
         """Return the queries that a member watches: validation queries, or those it has not seen.
 
-        If none of these counts in the metric, it does not stop early.
+        If none of these counts in the metric, it does not stop early, and has no base to choose.
         """
+        known = ranker.get_params(deep=False)
+        chooses = known.get("base") == "auto"
+        if self.fixed and not chooses:
+            return None
         if self.valid is not None or self.unseen is None:
             return self.valid
         outside = bag == 0
         if not np.isnan(per_query_on([self.unseen], self.train, self.train.y)[0][outside]).all():
             return self.train.select(outside)
-        if "early_stopping_rounds" in ranker.get_params(deep=False):
-            ranker.set_params(early_stopping_rounds=None)
+        without = {"early_stopping_rounds": None} | ({"base": None} if chooses else {})
+        ranker.set_params(**{name: value for name, value in without.items() if name in known})
         return None
 
     def _add(self, member: Member, fitted: FittedMembers) -> None:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from rankwright.estimator import Ranker
 from rankwright.models import NAMES, make_model
 from rankwright.scoring.rules import RULES, ScoreRule
 from rankwright.suggestions import meant
+from rankwright.trees.grafting import is_fitted
 
 
 @dataclass
@@ -23,7 +22,7 @@ class Member:
     name: str
     number: int
     ranker: Any
-    is_fitted: bool = False
+    is_whole: bool = False
 
 
 def kinds_of(members: Any) -> list[tuple[str, Any]]:
@@ -39,7 +38,7 @@ def kinds_of(members: Any) -> list[tuple[str, Any]]:
     for item in members:
         name, ranker = item if isinstance(item, tuple) and len(item) == 2 else ("", item)
         own = ranker if isinstance(ranker, str) else type(ranker).__name__
-        found.append((_checked_name(name or own, found, bool(name)), _checked(ranker)))
+        found.append((_free_name(name or own, found, bool(name)), _as_member(ranker)))
     return found
 
 
@@ -55,9 +54,9 @@ def copies(
     number = 0
     for k in range(n_models):
         for name, ranker in kinds:
-            if _is_fitted(ranker):
+            if is_fitted(ranker):
                 if k == 0:
-                    yield Member(name, number, ranker, is_fitted=True)
+                    yield Member(name, number, ranker, is_whole=True)
                     number += 1
                 continue
             copy = clone(ranker)
@@ -68,7 +67,7 @@ def copies(
             number += 1
 
 
-def _checked_name(name: Any, found: list[tuple[str, Any]], given: bool) -> str:
+def _free_name(name: Any, found: list[tuple[str, Any]], given: bool) -> str:
     taken = [other for other, _ in found]
     if given and (not isinstance(name, str) or "__" in name or name in taken):
         raise ValueError(
@@ -81,33 +80,25 @@ def _checked_name(name: Any, found: list[tuple[str, Any]], given: bool) -> str:
     return str(free)
 
 
-def _checked(ranker: Any) -> Any:
+def _as_member(given: Any) -> Ranker:
     """Return a ranker, made if it is a name; raise unless its scores are a sum that can be one."""
-    if isinstance(ranker, str):
-        if ranker not in NAMES:
-            raise ValueError(
-                f"members must be rankers or names of them, but {ranker!r:.60} is none."
-                f"{meant(ranker, NAMES)}"
-            )
-        ranker = make_model(ranker)
+    if isinstance(given, str) and given not in NAMES:
+        told = meant(given, NAMES)
+        raise ValueError(
+            f"members must be rankers or names of them, but {given!r:.60} is none.{told}"
+        )
+    ranker = make_model(given) if isinstance(given, str) else given
     kind = type(ranker).__name__
     if not isinstance(ranker, Ranker):
         raise TypeError(
             "members must be rankers of the library, such as BoostedRanker and LinearRanker, but "
             f"one is a {kind}."
         )
-    is_sum = RULES.get(kind) is ScoreRule or isinstance(RULES.get(kind), tuple)
-    if not is_sum or ranker.get_params(deep=False).get("kernel") is not None:
-        raise TypeError(
-            f"members must be weighted sums of features or of trees, but {kind} is none here: take "
-            "a linear ranker, without a kernel, or BoostedRanker."
-        )
-    return ranker
-
-
-def _is_fitted(ranker: Any) -> bool:
-    try:
-        check_is_fitted(ranker)
-    except NotFittedError:
-        return False
-    return True
+    rule = RULES.get(kind)
+    kernel = ranker.get_params(deep=False).get("kernel")
+    if kernel is None and (rule is ScoreRule or isinstance(rule, tuple)):
+        return ranker
+    raise TypeError(
+        f"members must be weighted sums of features or of trees, but {kind} is none here: take a "
+        "linear ranker, without a kernel, or BoostedRanker."
+    )

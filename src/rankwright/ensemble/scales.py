@@ -56,9 +56,9 @@ def greedy_weights(scores: Floats, valid: Dataset, metric: Metric) -> Floats:
     """
     n_members = len(scores)
     taken, total = np.ones(n_members), scores.sum(axis=0)
-    best = _mean(metric, valid, total)
+    best = _gained(metric, valid, total)
     for _ in range(_ROUNDS * n_members):
-        values = [_mean(metric, valid, total + member) for member in scores]
+        values = [_gained(metric, valid, total + member) for member in scores]
         chosen = int(np.argmax(values))
         if not values[chosen] > best:
             break
@@ -80,7 +80,7 @@ def warn_of_few(valid: Dataset, metric: Metric) -> None:
         )
 
 
-def _mean(metric: Metric, valid: Dataset, scores: Floats) -> float:
+def _gained(metric: Metric, valid: Dataset, scores: Floats) -> float:
     """Return the mean of a metric such that more is better."""
     per_query = per_query_on([metric], valid, scores)[0]
     value = math.fsum(per_query[~np.isnan(per_query)])
