@@ -13,6 +13,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.exports import TARGETS, Certificate
+from tests.contracts.exported_sums import partly_linear
 from tests.interfaces.conftest import Cli
 from tests.interfaces.test_cli_output import LIMITED
 
@@ -266,12 +267,11 @@ def test_a_comparison_exports_its_winner(run: Cli, tmp_path: Path) -> None:
 def test_a_comparison_exports_the_best_model_that_a_target_can_hold(
     run: Cli, tmp_path: Path
 ) -> None:
-    data = rw.data.make_mslr_like(n_queries=60, n_features=10, mean_docs=12)
-    rw.write_letor(data, tmp_path / "train.txt")
+    rw.write_letor(partly_linear(), tmp_path / "train.txt")
     (tmp_path / "mine.toml").write_text(
         """[models.sum]
 model = "boosted"
-params = { base = "linear", n_estimators = 4, num_leaves = 4, learning_rate = 0.02 }
+params = { base = "linear", n_estimators = 10, num_leaves = 4 }
 
 [models.few-trees]
 model = "boosted"

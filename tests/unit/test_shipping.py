@@ -15,7 +15,7 @@ from rankwright.comparison import Comparison, Entry
 from rankwright.comparison.shipping import NothingHeldError, export_best
 from rankwright.exports import Refusal
 from rankwright.exports.exporting import check_holds
-from tests.contracts.exported_sums import added
+from tests.contracts.exported_sums import added, partly_linear
 from tests.reference.forest import NAN, NONE, Split
 
 pytestmark = pytest.mark.usefixtures("quick_engines")
@@ -24,16 +24,15 @@ pytestmark = pytest.mark.usefixtures("quick_engines")
 @pytest.fixture(scope="module")
 def result() -> Comparison:
     """Compare a sum, which is best, with trees, a foreign estimator and a baseline."""
-    data = rw.data.make_mslr_like(n_queries=60, n_features=8, mean_docs=12)
     few: Any = {"n_jobs": 1, "random_state": 0}
-    grafted = rw.BoostedRanker(n_estimators=4, num_leaves=4, base="linear", **few)
+    grafted = rw.BoostedRanker(n_estimators=10, num_leaves=4, base="linear", **few)
     entries = [
-        Entry("sum", grafted.set_params(learning_rate=0.02)),
+        Entry("sum", grafted),
         Entry("foreign", Ridge()),
         Entry("trees", rw.BoostedRanker(n_estimators=1, num_leaves=3, **few)),
         Entry("random", RandomRanker()),
     ]
-    return rw.compare(data, entries, n_jobs=1)
+    return rw.compare(partly_linear(), entries, n_jobs=1)
 
 
 def test_the_best_that_can_be_held(result: Comparison, tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def prepared(
 def check_holds(
     model: Any,
     target: str,
-    name: str = "model",
+    file: str = "model",
     *,
     names: Sequence[str] | Mapping[str, str] | None = None,
     leaves: Leaves | None = None,
@@ -219,7 +219,8 @@ def check_holds(
 ) -> None:
     """Raise a Refusal if a target cannot hold a model, whatever the data; write nothing.
 
-    The arguments are those of :func:`export`; ``name`` is what the model is called there.
+    The arguments are those of :func:`export`; the model is called as ``file`` unless ``name`` is
+    given.
     """
     found = target_named(target)
     check_exportable(model)
@@ -230,7 +231,7 @@ def check_holds(
             f"{kind} is no model of rankwright, which alone can be exported",
             "export another model, or distil this one into one",
         )
-    asked = options_of(name, options)
+    asked = options_of(file, options)
     prepared(folded(model, found.number), found, asked, names, leaves, allowed_codes(allow))
 
 
