@@ -39,6 +39,7 @@ def random_sums(target: str, seed: int, options: Options) -> Iterator[tuple[Any,
         model, _ = random_sum(rng, fills)
         rules = prepared(model, found, options, None, None, frozenset())[0]
         X = rows(rng, found.number)
+        X[np.abs(X) < np.finfo(X.dtype).tiny] = 0  # PostgreSQL refuses products that underflow
         yield model, rules, X if fills else np.nan_to_num(X)
 
 

@@ -50,14 +50,18 @@ def _linear(**params: Any) -> Any:
     return rw.LinearRanker("listnet", **params).fit(ROWS, LABELS, QID)
 
 
-def _grafted(base: Any, X: Any) -> Any:
-    """Return trees with a linear part beside them, which fills in what it lacks."""
-    linear = base.fit(X, LABELS, QID)
-    model = rw.BoostedRanker("xendcg", n_estimators=20, num_leaves=7, **_TREES).fit(X, LABELS, QID)
-    model.linear_coef_, model.linear_intercept_ = linear.coef_, 0.5
-    if "fill_" in vars(linear):
-        model.linear_fill_ = linear.fill_
-    return model
+def _sum(X: Any, **params: Any) -> Any:
+    """Return trees on a linear base, which fills in what it lacks, or takes no missing values."""
+    base = rw.LinearRanker("listnet", **params)
+    model = rw.BoostedRanker("xendcg", n_estimators=20, num_leaves=7, base=base, **_TREES)
+    return model.fit(X, LABELS, QID)
+
+
+def _average() -> Any:
+    """Return an average of trees and of linear models: a sum of both."""
+    trees = rw.BoostedRanker("xendcg", n_estimators=5, num_leaves=7)
+    members = [trees, rw.LinearRanker("listnet", missing="median")]
+    return rw.EnsembleRanker(members, n_models=2, **_TREES).fit(ROWS, LABELS, QID)
 
 
 _MAKERS: dict[str, Callable[[], Any]] = {
@@ -69,8 +73,9 @@ _MAKERS: dict[str, Callable[[], Any]] = {
     "linear": lambda: rw.LinearRanker("listnet").fit(FILLED, LABELS, QID),
     "linear with bias": lambda: rw.WidrowHoff(fit_intercept=True).fit(FILLED, LABELS),
     "linear with imputation": lambda: _linear(missing="median"),
-    "sum": lambda: _grafted(rw.LinearRanker("listnet"), FILLED),
-    "sum with imputation": lambda: _grafted(rw.LinearRanker("listnet", missing="median"), ROWS),
+    "sum": lambda: _sum(FILLED),
+    "sum with imputation": lambda: _sum(ROWS, missing="median"),
+    "average": _average,
     "prank": lambda: rw.PRank().fit(FILLED, LABELS),
 }
 _FITTED = {name: cache(make) for name, make in _MAKERS.items()}  # once in a process

@@ -181,8 +181,12 @@ def _fold_into_weights(model: Any, steps: list[Any]) -> None:
 def _fold_into_part(model: Any, steps: list[Any]) -> None:
     """Put the linear part that is added to trees before the scalers."""
     own = model.linear_intercept_, vars(model).get("linear_fill_")
-    model.linear_coef_, intercept, fill = _weights_before(model.linear_coef_, *own, steps)
-    model.linear_intercept_ = float(intercept)
+    coef, intercept, fill = _weights_before(model.linear_coef_, *own, steps)
+    r = _weights_before(np.ones(len(coef)), 0.0, None, steps)[0]
+    model.linear_coef_, model.linear_intercept_ = coef, float(intercept)
+    # Deviations as they are before the scalers: weights times them stay what they were.
+    spread = model.linear_spread_
+    model.linear_spread_ = np.divide(spread, np.abs(r), out=spread.copy(), where=r != 0)
     if fill is not None:
         model.linear_fill_ = fill
 
