@@ -127,7 +127,7 @@ def test_missing_values_and_columns_in_another_order(parts: Parts, teacher: Any)
     X[::5, 1] = np.nan
     gaps = train.with_features(X)
     for into in ("linear", "trees"):
-        found = distill(teacher, gaps, into=into, valid=test)  # type: ignore[arg-type]
+        found = distill(teacher, gaps, into=into, valid=test)
         assert np.isfinite(found.model.predict(gaps.X)).all()
     moved = train.with_features(train.X[:, ::-1].copy(), NAMES[::-1])
     one, two = (distill(teacher, data, valid=test) for data in (train, moved))
