@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         baselines,
         comparison,
         data,
+        ensemble,
         estimator,
         evaluation,
         exceptions,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rankwright.comparison.compare import compare  # the package has a module of this name
     from rankwright.comparison.result import Comparison
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
+    from rankwright.ensemble import EnsembleRanker
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
     from rankwright.exports import Certificate, export, verify
@@ -79,6 +81,7 @@ _WHERE = {
     "Certificate": "rankwright.exports",
     "export": "rankwright.exports",
     "verify": "rankwright.exports",
+    "EnsembleRanker": "rankwright.ensemble",
     "evaluate": "rankwright.evaluation",
     "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
@@ -107,6 +110,7 @@ _PACKAGES = (
     "baselines",
     "comparison",
     "data",
+    "ensemble",
     "estimator",
     "evaluation",
     "exceptions",
@@ -139,6 +143,7 @@ __all__ = [
     "DataWarning",
     "Dataset",
     "DominationRank",
+    "EnsembleRanker",
     "Evaluation",
     "LinearRanker",
     "MulticlassPerceptron",
@@ -157,6 +162,7 @@ __all__ = [
     "compare",
     "comparison",
     "data",
+    "ensemble",
     "estimator",
     "evaluate",
     "evaluation",

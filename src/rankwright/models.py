@@ -27,6 +27,7 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "predtron-ranker": ("rankwright.predtron", "PredtronRanker"),
     "predtron-label-ranker": ("rankwright.predtron", "PredtronLabelRanker"),
     "boosted": ("rankwright.trees", "BoostedRanker"),
+    "ensemble": ("rankwright.ensemble", "EnsembleRanker"),
     "pamir": ("rankwright.online", "PAMIR"),
     "domination-rank": ("rankwright.linear", "DominationRank"),
     "best-feature": ("rankwright.baselines", "BestFeature"),

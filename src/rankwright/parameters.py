@@ -166,6 +166,8 @@ RULES: Mapping[str, Rule] = {
             )
         ),
     ),
+    # ensembles
+    "n_models": whole(1),
     # all of them, or of several kinds
     "skip_empty": TRUTH,
     "random_state": whole(0),

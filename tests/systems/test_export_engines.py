@@ -11,7 +11,12 @@ import pytest
 import rankwright as rw
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options
-from tests.contracts.exported_engines import disagreement, random_forests, random_linear
+from tests.contracts.exported_engines import (
+    disagreement,
+    random_forests,
+    random_linear,
+    random_sums,
+)
 from tests.contracts.exported_models import MODELS, ROWS
 from tests.contracts.test_export_bits import ranker
 from tests.reference.forest import NAN, Split
@@ -56,6 +61,14 @@ def test_linear_models_have_the_same_bits(place: tuple[str, Options]) -> None:
             assert disagreement(*place, case) is None
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_have_the_same_bits(place: tuple[str, Options], seed: int) -> None:
+    if place[0] == "xgboost":
+        return  # which refuses them
+    for case in random_sums(place[0], seed, place[1]):
+        assert disagreement(*place, case) is None
+
+
 def test_many_trees(place: tuple[str, Options], tmp_path: Path) -> None:
     certificate = rw.export(
         MODELS["trees"](),
@@ -97,7 +110,7 @@ def test_the_file_is_valid_onnx(tmp_path: Path) -> None:
         import onnx
     except ImportError:
         missing("onnx")
-    for name in ("trees", "prank", "linear with imputation"):
+    for name in ("trees", "prank", "linear with imputation", "sum with imputation"):
         rw.export(MODELS[name](), "onnx", tmp_path / f"{name}.onnx")
         model = onnx.load(tmp_path / f"{name}.onnx")
         onnx.checker.check_model(model, full_check=True)

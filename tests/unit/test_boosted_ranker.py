@@ -459,7 +459,9 @@ def test_importances(data: Dataset) -> None:
     np.testing.assert_array_equal(ranker.feature_importances_, gain)
     assert split.sum() == 20 * 4
     assert ((gain > 0) == (split > 0)).all()
-    with pytest.raises(ValueError, match="kind must be 'gain' or 'split', but is 'cover'"):
+    with pytest.raises(
+        ValueError, match="kind must be 'gain', 'split' or 'deviation', but is 'cover'"
+    ):
         ranker.importance("cover")
     with pytest.raises(NotFittedError):
         BoostedRanker().importance()

@@ -17,6 +17,7 @@ from rankwright.data.reading import read, write
 from rankwright.data.scores import read_run, read_scores, write_scores
 from rankwright.data.shop import make_shop
 from rankwright.data.synthetic import make_mslr_like
+from rankwright.data.web import make_web_like
 from rankwright.data.trec import Run, read_qrels, write_qrels, write_run
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "from_frame",
     "make_mslr_like",
     "make_shop",
+    "make_web_like",
     "perturb_labels",
     "rank",
     "read",

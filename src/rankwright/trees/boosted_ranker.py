@@ -258,7 +258,7 @@ class BoostedRanker(ForestRanker):
         starts: tuple[Floats | None, Floats | None] = (None, None),
     ) -> BoostedRanker:
         self.check_params()
-        valid = self._checked_valid(valid)
+        valid = self.checked_valid(valid)
         growing = Growing(self, data, valid, whole)
         if self.early_stopping_rounds is not None and valid is None:
             raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
@@ -289,14 +289,7 @@ class BoostedRanker(ForestRanker):
         choose_loss(self.loss, self.newton, self.random_state)
         check_base(self.base)
         if self.n_estimators == 0 and self.base is None:
-            raise ValueError("n_estimators must be a positive integer without a base, but is 0.")
-
-    def _checked_valid(self, valid: Dataset | None) -> Dataset | None:
-        if valid is None:
-            return None
-        if not isinstance(valid, Dataset):
-            raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
-        return valid.aligned(replace(self.features(), owner="X"), "valid")
+            raise ValueError("n_estimators must be a positive integer, but is 0.")
 
     def _checked_starts(
         self, train: ArrayLike | None, valid: ArrayLike | None, data: RankingData, others: Any

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from rankwright.data.dataset import Dataset
 from rankwright.data.missing import filled
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
@@ -145,6 +147,14 @@ class ForestRanker(Ranker):
             rows = X if found.fill is None else filled(X, found.fill)
             self.linear_spread_ = measured(rows).deviations()
         self.model_text_, self.n_iter_ = found.text, found.n_trees
+
+    def checked_valid(self, valid: Dataset | None) -> Dataset | None:
+        """Return validation queries with the features of the training data."""
+        if valid is None:
+            return None
+        if not isinstance(valid, Dataset):
+            raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
+        return valid.aligned(replace(self.features(), owner="X"), "valid")
 
     def _rule(self) -> TreeRule:
         return TreeRule(self._scorer(), self.n_jobs, LinearPart.of(vars(self)))

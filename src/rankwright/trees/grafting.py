@@ -178,9 +178,9 @@ def _best_alpha(
     if valid is None:
         if data.groups.n_queries < _N_FOLDS:
             return ranker.alpha
-        whole = Dataset(data.X, data.y, qid)
+        whole = Dataset(data.X, data.y, qid, allow_nan=True)
         return choose_alpha(ranker, whole, n_folds=_N_FOLDS, metric=metric).alpha
-    watched = Dataset(valid.X, valid.y, valid.qid, kept=valid.kept)
+    watched = Dataset(valid.X, valid.y, valid.qid, kept=valid.kept, allow_nan=True)
     points = ranker.path(
         data.X, data.y, qid, n_alphas=_N_ALPHAS, valid=watched, metric=metric, **_weights(data)
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.losses import XENDCG, LambdaRank
@@ -66,10 +67,15 @@ class Growing:
 
     def start_from(self, base: Any) -> Start:
         """Fit the base, and return its scores as a start."""
-        slope, n_jobs = self._slope(), self.ranker.n_jobs
-        found = graft(
-            base, self.data, self.valid, self.metric, slope, self.ranker.features(), n_jobs
+        n_jobs = self.ranker.n_jobs
+        # In an order of their own: sums over queries in another differ in their last bits.
+        order = np.argsort(self.data.groups.keys, kind="stable")
+        groups = Groups(
+            np.append(0, np.cumsum(self.data.groups.sizes[order])), self.data.groups.names[order]
         )
+        data = self.data.some_rows(self.data.groups.rows_of(order), groups)
+        slope, known = self._slope(data), self.ranker.features()
+        found = graft(base, data, self.valid, self.metric, slope, known, n_jobs)
         others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
         return Start(found.part.scores(self.data.X, n_jobs), others, found)
 
@@ -85,7 +91,7 @@ class Growing:
             more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
             params["objective"] = loss.removeprefix("lightgbm:")
         else:
-            objective = self._objective(loss)
+            objective = self._objective(loss, data)
         train = None
         if ranker.eval_train:
             looked_at = {} if self.whole is None else columns_of(self.whole, [self.metric])
@@ -102,8 +108,8 @@ class Growing:
                 boosting.run(booster, objective, train, self.watched, callback, start.valid)
         return booster, boosting
 
-    def _objective(self, loss: Any) -> TreeObjective:
-        ranker, data = self.ranker, self.data
+    def _objective(self, loss: Any, data: RankingData) -> TreeObjective:
+        ranker = self.ranker
         return TreeObjective(
             loss,
             data.y,
@@ -116,11 +122,11 @@ class Growing:
             n_jobs=ranker.n_jobs,
         )
 
-    def _slope(self) -> Any:
+    def _slope(self, data: RankingData) -> Any:
         """Return the gradient as a function of scores: of all queries, as in the first round."""
         ours = {"lightgbm:rank_xendcg": XENDCG(), "lightgbm:lambdarank": LambdaRank()}
         known = self.loss if not isinstance(self.loss, str) else ours[self.loss]
-        objective = self._objective(known)
+        objective = self._objective(known, data)
         weights = objective.row_weights if len(objective.row_weights) > 0 else 1.0
         return lambda scores: weights * objective.terms(scores, 0)[0]
 
