@@ -65,7 +65,9 @@ def make_web_like(
         bent, straight = pages.bent_worth(features), straight_worth(features)
         y[rows] = scale.labels(numbers, scale.worth(bent, straight))
     ids = groups.names
-    names = [f"q{q}-d{d + 1}" for q, size in zip(ids, groups.sizes, strict=True) for d in range(size)]
+    names = [
+        f"q{q}-d{d + 1}" for q, size in zip(ids, groups.sizes, strict=True) for d in range(size)
+    ]
     qid = np.repeat(ids, groups.sizes)
     return Dataset.from_checked(X, y, qid, list(NAMES), np.array(names))
 
@@ -109,7 +111,10 @@ class _Scale:
 
     def worth(self, bent: Floats, straight: Floats) -> Floats:
         """Return the share of each kind of worth, both with mean 0 and deviation 1."""
-        b, s = (bent - self.bent[0]) / self.bent[1], (straight - self.straight[0]) / self.straight[1]
+        b, s = (
+            (bent - self.bent[0]) / self.bent[1],
+            (straight - self.straight[0]) / self.straight[1],
+        )
         return self.nonlinearity * b + (1 - self.nonlinearity) * s
 
     def seen(self, numbers: Numbers, worth: Floats) -> tuple[Floats, Floats]:
