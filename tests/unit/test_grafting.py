@@ -18,6 +18,7 @@ from rankwright.losses import XENDCG, LambdaRank
 from rankwright.trees import BoostedRanker
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.grafting import best_scale
+from rankwright.trees.shared_bins import shared_bins
 
 FEW: dict[str, Any] = {"n_estimators": 6, "num_leaves": 5, "min_child_samples": 5, "n_jobs": 1}
 
@@ -269,6 +270,20 @@ def test_bad_scores_from_outside(given: dict[str, str], message: str, parts: Any
     options: Any = {name: known[value] for name, value in given.items()}
     with pytest.raises(ValueError, match=message):
         BoostedRanker(**FEW).fit(train.X, train.y, train.qid, valid=valid, **options)
+
+
+def test_fits_that_share_bins_do_not_share_their_start(parts: Any) -> None:
+    train, valid, _ = parts
+
+    def fits() -> list[str]:
+        return [
+            BoostedRanker(base=base, **FEW).fit(train.X, train.y, train.qid, valid=valid).model_text_
+            for base in ("linear", None, "linear", "auto")
+        ]
+
+    with shared_bins():
+        shared = fits()
+    assert shared == fits()
 
 
 # ---- bases ----
