@@ -105,21 +105,21 @@ def graft(
         part = Additive.of(base)
         _check_features(base, part, known)
     else:
-        part = _fitted(clone(base), _used(data, limits.usable))
+        part = _fitted_part(clone(base), _used(data, limits.usable))
     _check_limits(part, limits)
     scale = best_scale(part.scores(data.X, n_jobs), slope)
     return Graft(part.scaled(scale), scale, alpha)
 
 
-def _fitted(ranker: Any, data: RankingData) -> Additive:
-    return Additive.of(ranker.fit(data.X, data.y, _qid(data), **_weights(data)))
+def _fitted_part(ranker: Any, data: RankingData) -> Additive:
+    return Additive.of(ranker.fit(data.X, data.y, _qid(data), **_given_weights(data)))
 
 
 def _within(ranker: LinearRanker, data: RankingData, limits: WeightLimits) -> Additive:
     """Fit without the features whose weights break a limit, until none does."""
     usable = limits.usable
     while True:
-        part = _fitted(ranker, _used(data, usable))
+        part = _fitted_part(ranker, _used(data, usable))
         assert part.coef is not None
         broken = limits.broken(part.coef)
         if not broken.any():
@@ -171,7 +171,7 @@ def best_scale(scores: Floats, slope: Callable[[Floats], Floats]) -> float:
     return high
 
 
-def _weights(data: RankingData) -> dict[str, Any]:
+def _given_weights(data: RankingData) -> dict[str, Any]:
     """Return the weights as arguments of ``fit``; none if all are 1."""
     given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     return {name: value for name, value in given.items() if value is not None}
@@ -211,7 +211,7 @@ def _best_alpha(
         return choose_alpha(ranker, whole, n_folds=_N_FOLDS, metric=metric).alpha
     watched = Dataset(valid.X, valid.y, valid.qid, kept=valid.kept, allow_nan=True)
     points = ranker.path(
-        data.X, data.y, qid, n_alphas=_N_ALPHAS, valid=watched, metric=metric, **_weights(data)
+        data.X, data.y, qid, n_alphas=_N_ALPHAS, valid=watched, metric=metric, **_given_weights(data)
     )
     sign = 1.0 if metric.higher_is_better else -1.0
     return max(points, key=lambda point: sign * point.quality).alpha
