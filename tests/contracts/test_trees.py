@@ -20,7 +20,7 @@ import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
 from rankwright.ensemble import EnsembleRanker
 from rankwright.linear import LinearRanker
-from rankwright.losses import SLAM, XENDCG, LambdaRank
+from rankwright.losses import SLAM, XENDCG, LambdaRank, StochasticLambdaRank
 from rankwright.metrics import NDCG
 from rankwright.trees import BoostedRanker
 from tests.contracts.expected import weights_differ
@@ -33,6 +33,13 @@ RANKERS: dict[str, Any] = {
     "listnet": BoostedRanker("listnet", **FEW),
     "lambdarank": BoostedRanker("lambdarank", **FEW),
     "lambdarank-norm": BoostedRanker(LambdaRank(norm=True, k=10), **FEW),
+    "stochastic-lambdarank": BoostedRanker("stochastic-lambdarank", leaf_l2=1.0, **FEW),
+    "stochastic-extra": BoostedRanker(
+        StochasticLambdaRank(noise=0.5, draws=1), extra_trees=True, **FEW
+    ),
+    "regularised": BoostedRanker(
+        colsample_bynode=0.5, path_smooth=2.0, min_gain=0.001, leaf_l2=0.5, **FEW
+    ),
     "own-loss": BoostedRanker(SLAM("map"), **FEW),
     "graft": BoostedRanker(base="linear", **FEW),
     "graft-lambdarank": BoostedRanker(
@@ -169,7 +176,9 @@ def test_a_hopeless_leader_does_not_stop_training(name: str) -> None:
     assert fitted.stop_ in ("n_estimators", "no_split")
 
 
-@pytest.mark.parametrize("name", ["xendcg", "xendcg-neumann", "lambdarank", "listnet"])
+@pytest.mark.parametrize(
+    "name", ["xendcg", "xendcg-neumann", "lambdarank", "listnet", "stochastic-extra"]
+)
 def test_training_goes_on_behind_a_leader_100_points_ahead(name: str) -> None:
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(1000, 3)), np.repeat(np.arange(50), 20)

@@ -203,7 +203,7 @@ def test_parameters_that_are_objects_are_kept(tmp_path: Path) -> None:
         LambdaRank(norm=True, k=5),
         n_estimators=2,
         eval_metric=ERR(max_grade=5),
-        lightgbm_params={"lambda_l2": 1.0, "max_depth": 3},
+        lightgbm_params={"lambda_l1": 1.0, "max_depth": 3},
     ).fit(TRAIN.X, TRAIN.y, TRAIN.qid)
     rw.save(few, tmp_path / "model.rw")
     again = rw.load(tmp_path / "model.rw")

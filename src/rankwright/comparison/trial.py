@@ -33,6 +33,7 @@ from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.models import make_model, name_and_params
 from rankwright.showing import Brief
+from rankwright.trees.shared_bins import shared_bins
 
 MODEL_FILE = "model.rw"
 
@@ -189,6 +190,7 @@ class Outcome(Brief):
         vars(self).update(state, model=arrived(state["model"]))
 
 
+@shared_bins()  # trees: all trials are fitted to the same features
 def run_search(
     entry: Entry,
     fold: Fold,

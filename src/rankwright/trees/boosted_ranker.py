@@ -28,6 +28,7 @@ from rankwright.trees.grafting import check_base, linear_base
 from rankwright.trees.growing import Growing, Start
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import check_more
+from rankwright.trees.shared_bins import shared_bins
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -40,19 +41,21 @@ class BoostedRanker(ForestRanker):
 
     .. math::
         s \leftarrow s + \eta\, T, \qquad
-        T(x) = -\frac{\sum_{i \in \mathrm{leaf}(x)} g_i}{\sum_{i \in \mathrm{leaf}(x)} h_i}
+        T(x) = -\frac{\sum_{i \in \mathrm{leaf}(x)} g_i}
+                    {\lambda + \sum_{i \in \mathrm{leaf}(x)} h_i}
 
     where :math:`g` and :math:`h` are the gradient and the curvature of the loss at the scores so
-    far. LightGBM grows the trees; gradients are ours. Queries are ours too, so that a query may
-    have any number of documents, and labels may be fractions or larger than 31.
+    far, and :math:`\lambda` is ``leaf_l2``. LightGBM grows the trees; gradients are ours. Queries
+    are ours too, so that a query may have any number of documents, and labels may be fractions or
+    larger than 31.
 
     Parameters
     ----------
     loss : str, Loss or Directions, default "xendcg"
-        ``"xendcg"``, ``"listnet"``, ``"lambdarank"``, any other name that :class:`LinearRanker`
-        knows, an object of :mod:`rankwright.losses`, or your own with ``value_and_grad`` or
-        ``grad_and_hess``. ``"lightgbm:rank_xendcg"`` and ``"lightgbm:lambdarank"`` are LightGBM's,
-        for comparison, with its limits.
+        ``"xendcg"``, ``"listnet"``, ``"lambdarank"``, ``"stochastic-lambdarank"``, any other name
+        that :class:`LinearRanker` knows, an object of :mod:`rankwright.losses`, or your own with
+        ``value_and_grad`` or ``grad_and_hess``. ``"lightgbm:rank_xendcg"`` and
+        ``"lightgbm:lambdarank"`` are LightGBM's, for comparison, with its limits.
     n_estimators : int, default 100
         Trees, at most.
     learning_rate : float, default 0.1
@@ -67,6 +70,17 @@ class BoostedRanker(ForestRanker):
         Share of the queries that each tree learns from.
     colsample : float, default 1.0
         Share of the features that each tree may use.
+    colsample_bynode : float, default 1.0
+        Share of these that each split may use.
+    leaf_l2 : float, default 0.0
+        :math:`\lambda`: leaves that few documents speak for have smaller values.
+    path_smooth : float, default 0.0
+        With :math:`n` documents in a leaf, and this number :math:`c`, its value is
+        :math:`(n\, T + c\, P) / (n + c)`, where :math:`P` is the value of the node above it.
+    min_gain : float, default 0.0
+        Gain of a split, at least.
+    extra_trees : bool, default False
+        Try one threshold of each feature only, drawn at random.
     monotone_constraints : dict or list, optional
         1 for a feature with which the score must not fall, -1 for one with which it must not rise:
         ``{"price": -1}``, by name or position (from 0 on), or LightGBM's list with a number for
@@ -87,7 +101,8 @@ class BoostedRanker(ForestRanker):
         sum of features or of trees is fitted to the training queries with its own parameters; one
         that is fitted already is used as it is. Its scores are multiplied by one number, at which
         the loss is least. The model is the sum of both parts; where no tree betters the base on
-        the validation queries, it is the base alone. Categories are for the trees alone.
+        the validation queries, it is the base alone. Categories are for the trees alone, and so are
+        features whose weight would break a constraint.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
     eval_metric : str, Metric or function, default "ndcg@10"
@@ -158,6 +173,11 @@ class BoostedRanker(ForestRanker):
         max_bin: int = 255,
         subsample: float = 1.0,
         colsample: float = 1.0,
+        colsample_bynode: float = 1.0,
+        leaf_l2: float = 0.0,
+        path_smooth: float = 0.0,
+        min_gain: float = 0.0,
+        extra_trees: bool = False,
         monotone_constraints: Mapping[Feature, int] | Sequence[int] | None = None,
         interaction_constraints: Sequence[Sequence[Feature]] | None = None,
         newton: Newton = "plain",
@@ -178,6 +198,11 @@ class BoostedRanker(ForestRanker):
         self.max_bin = max_bin
         self.subsample = subsample
         self.colsample = colsample
+        self.colsample_bynode = colsample_bynode
+        self.leaf_l2 = leaf_l2
+        self.path_smooth = path_smooth
+        self.min_gain = min_gain
+        self.extra_trees = extra_trees
         self.monotone_constraints = monotone_constraints
         self.interaction_constraints = interaction_constraints
         self.newton = newton
@@ -249,6 +274,7 @@ class BoostedRanker(ForestRanker):
         """
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
+    @shared_bins()  # base="auto" grows two models
     def _fit(
         self,
         data: RankingData,
