@@ -75,7 +75,12 @@ def base_name(name: str) -> str:
 
 
 def family(name: str) -> str:
-    """Return the family of a model by its name: linear, online, trees, predtron or baseline."""
+    """Return the family of a model by its name: linear, online, trees, predtron or baseline.
+
+    Trees that go on from another model are a family of their own, ``"graft"``: not one forest.
+    """
+    if "base" in VARIANTS.get(name, ("", {}))[1]:
+        return "graft"
     return MODELS[base_name(name)][0].rpartition(".")[2].replace("baselines", "baseline")
 
 

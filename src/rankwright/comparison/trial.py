@@ -31,6 +31,7 @@ from rankwright.metrics.function import FunctionMetric
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.models import make_model, name_and_params
 from rankwright.showing import Brief
 from rankwright.trees.shared_bins import shared_bins
 
@@ -246,23 +247,35 @@ def _climb(
     for rung in rungs(fold.train.n_docs, len(values), halve_above):
         part, best = rung.part_of(fold, random_state), None
         values = dict.fromkeys(survivors(values, rung.n_trials, metric), 0.0)
+        done: dict[str, int] = {}
         for number in values:
             params = draw_parameters(entry.space, number - 1, random_state) if number else {}
-            trial = run_trial(entry, params, part, metric)
-            values[number] = trial.value
-            trials[number] = {
-                "params": trial.params,
-                "valid": trial.value,
-                "seconds": trial.seconds,
-                "warnings": trial.warnings,
-                "grown": as_model(trial.model).grown(),
-                "share": float(rung.share),
-            }
-            if best is None or sign * trial.value > sign * best.value:
-                best, chosen = trial, number
-            tell(Event("trial", entry.name, fold.name, trial.value))
+            # Few choices are soon drawn twice: the same parameters are not fitted again.
+            same = done.setdefault(_same_text(entry, params), number)
+            if same == number:
+                trial = run_trial(entry, params, part, metric)
+                trials[number] = {
+                    "params": trial.params,
+                    "valid": trial.value,
+                    "seconds": trial.seconds,
+                    "warnings": trial.warnings,
+                    "grown": _plain_grown(as_model(trial.model).grown()),
+                    "share": float(rung.share),
+                }
+                if best is None or sign * trial.value > sign * best.value:
+                    best, chosen = trial, number
+            trials[number] = trials[same]
+            # It does not go on a second time either.
+            values[number] = trials[same]["valid"] if same == number else math.nan
+            tell(Event("trial", entry.name, fold.name, trials[same]["valid"]))
     assert best is not None
     return best, chosen, list(trials.values())
+
+
+def _same_text(entry: Entry, params: dict[str, Any]) -> str:
+    """Return a text that is equal for equal parameters of an entry."""
+    known = entry.estimator.get_params() | params
+    return repr([json_value(known[name]) for name in entry.space])
 
 
 def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metric) -> Any:
@@ -280,10 +293,26 @@ def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metri
     grown = {
         name: round(float(np.median([trial["grown"][name] for trial in found])))
         if isinstance(value, int)
-        else value
+        else _grown_value(value)
         for name, value in found[0]["grown"].items()
     }
     return set_up(entry, from_plain(found[0]["params"], entry.space) | grown, None)
+
+
+def _plain_grown(grown: dict[str, Any]) -> dict[str, Any]:
+    """Return what validation queries chose, with models by name, so that a file can hold it."""
+    found = dict(grown)
+    for key, value in grown.items():
+        if (known := name_and_params(value)) is not None:
+            found[key] = {"model": known[0], "params": known[1]}
+    return found
+
+
+def _grown_value(value: Any) -> Any:
+    """Return a value that :func:`_plain_grown` may have written."""
+    if not isinstance(value, dict):
+        return value
+    return make_model(value["model"], **value["params"])
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:

@@ -102,7 +102,8 @@ class BoostedRanker(ForestRanker):
         sum of features or of trees is fitted to the training queries with its own parameters; one
         that is fitted already is used as it is. Its scores are multiplied by one number, at which
         the loss is least. The model is the sum of both parts; where no tree betters the base on
-        the validation queries, it is the base alone. Categories are for the trees alone.
+        the validation queries, it is the base alone. Categories are for the trees alone, and so are
+        features whose weight would break a constraint.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
     eval_metric : str, Metric or function, default "ndcg@10"
