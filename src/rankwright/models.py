@@ -43,6 +43,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line:
     "lambdarank-trees": ("boosted", {"loss": "lambdarank", **_GROWING}),
     "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "listnet-trees": ("boosted", {"loss": "listnet", **_GROWING}),
+    "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "graft": ("boosted", {"loss": "xendcg", "base": "auto", **_GROWING}),
 }
 NAMES = (*MODELS, *VARIANTS)
