@@ -41,8 +41,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line:
     "domination-rank-l1": ("domination-rank", {"penalty": "l1", "alpha": 3e-2, "tol": 1e-3}),
     "xendcg-trees": ("boosted", {"loss": "xendcg", **_GROWING}),
     "lambdarank-trees": ("boosted", {"loss": "lambdarank", **_GROWING}),
-    "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "listnet-trees": ("boosted", {"loss": "listnet", **_GROWING}),
+    "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "graft": ("boosted", {"loss": "xendcg", "base": "auto", **_GROWING}),
 }
 NAMES = (*MODELS, *VARIANTS)
@@ -75,7 +75,12 @@ def base_name(name: str) -> str:
 
 
 def family(name: str) -> str:
-    """Return the family of a model by its name: linear, online, trees, predtron or baseline."""
+    """Return the family of a model by its name: linear, online, trees, predtron or baseline.
+
+    Trees that go on from another model are a family of their own, ``"graft"``: not one forest.
+    """
+    if "base" in VARIANTS.get(name, ("", {}))[1]:
+        return "graft"
     return MODELS[base_name(name)][0].rpartition(".")[2].replace("baselines", "baseline")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Range, Trial, tune
 from rankwright.comparison.halving import HALVE_ABOVE, Rung, budget_text, rungs, survivors
-from rankwright.comparison.space import Space
+from rankwright.comparison.space import Space, draw_parameters
 from rankwright.comparison.trial import chosen_model
 from rankwright.evaluation.folds import Fold, split
 from rankwright.metrics import parse
@@ -115,6 +115,27 @@ def test_thirds_go_on_to_more_queries_and_the_best_has_seen_all(fold: Fold) -> N
     assert facts["params"] == facts["trials"][facts["trial"]]["params"]
     assert result.card["budget"] == budget_text(plan)
     assert result.card["halve_above"] == LIMIT
+
+
+def test_the_same_parameters_are_not_fitted_twice(fold: Fold) -> None:
+    few: Space = {"loss": Choice(("listnet", "xendcg"))}
+    entry = Entry("counting", Counting("listnet", alpha=0.1, standardize=True), few)
+    Counting.shown.clear()
+    result = rw.compare([fold], [entry], n_trials=6)
+    assert len(Counting.shown) == 2
+    trials = result.outcomes["counting", "split"].facts["trials"]
+    assert len(trials) == 6
+    drawn = [draw_parameters(few, number) for number in range(5)]
+    assert [trial["params"] for trial in trials] == [{"loss": "listnet"}, *drawn]
+    for trial in trials:
+        assert trial == next(t for t in trials if t["params"] == trial["params"])
+    # Two go on, and both settings are among them.
+    halved = rw.compare([fold], [entry], n_trials=6, halve_above=fold.train.n_docs - 1)
+    shares = {
+        (t["params"]["loss"], t["share"])
+        for t in halved.outcomes["counting", "split"].facts["trials"]
+    }
+    assert {("listnet", 1.0), ("xendcg", 1.0)} <= shares
 
 
 def test_one_that_is_not_searched_sees_all_at_once(fold: Fold) -> None:

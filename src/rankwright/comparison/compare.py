@@ -41,7 +41,8 @@ from rankwright.threads import n_threads
 
 DEFAULT_TRIALS = 8
 # The slowest first, so that no process is left alone with them at the end.
-_ORDER = {"trees": 0, "": 1, "linear": 2, "online": 3, "baseline": 4}
+_SLOWEST = ("ensemble", "graft", "trees", "", "linear", "online", "baseline")
+_ORDER = {name: place for place, name in enumerate(_SLOWEST)}
 
 
 def compare(
@@ -279,7 +280,7 @@ def _run_jobs(
     outcomes = _finished_before(jobs, place, callback)
     failures = []
     missing = [job for job in jobs if job.name not in outcomes]
-    missing.sort(key=lambda job: _ORDER.get(job.entry.family, 1))
+    missing.sort(key=lambda job: _ORDER.get(job.entry.family, _ORDER[""]))
     data = place / ".data"
     shutil.rmtree(data, ignore_errors=True)  # of a run that was killed
     try:

@@ -247,23 +247,35 @@ def _climb(
     for rung in rungs(fold.train.n_docs, len(values), halve_above):
         part, best = rung.part_of(fold, random_state), None
         values = dict.fromkeys(survivors(values, rung.n_trials, metric), 0.0)
+        done: dict[str, int] = {}
         for number in values:
             params = draw_parameters(entry.space, number - 1, random_state) if number else {}
-            trial = run_trial(entry, params, part, metric)
-            values[number] = trial.value
-            trials[number] = {
-                "params": trial.params,
-                "valid": trial.value,
-                "seconds": trial.seconds,
-                "warnings": trial.warnings,
-                "grown": _plain_grown(as_model(trial.model).grown()),
-                "share": float(rung.share),
-            }
-            if best is None or sign * trial.value > sign * best.value:
-                best, chosen = trial, number
-            tell(Event("trial", entry.name, fold.name, trial.value))
+            # Few choices are soon drawn twice: the same parameters are not fitted again.
+            same = done.setdefault(_same_text(entry, params), number)
+            if same == number:
+                trial = run_trial(entry, params, part, metric)
+                trials[number] = {
+                    "params": trial.params,
+                    "valid": trial.value,
+                    "seconds": trial.seconds,
+                    "warnings": trial.warnings,
+                    "grown": _plain_grown(as_model(trial.model).grown()),
+                    "share": float(rung.share),
+                }
+                if best is None or sign * trial.value > sign * best.value:
+                    best, chosen = trial, number
+            trials[number] = trials[same]
+            # It does not go on a second time either.
+            values[number] = trials[same]["valid"] if same == number else math.nan
+            tell(Event("trial", entry.name, fold.name, trials[same]["valid"]))
     assert best is not None
     return best, chosen, list(trials.values())
+
+
+def _same_text(entry: Entry, params: dict[str, Any]) -> str:
+    """Return a text that is equal for equal parameters of an entry."""
+    known = entry.estimator.get_params() | params
+    return repr([json_value(known[name]) for name in entry.space])
 
 
 def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metric) -> Any:
