@@ -41,7 +41,6 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line:
     "domination-rank-l1": ("domination-rank", {"penalty": "l1", "alpha": 3e-2, "tol": 1e-3}),
     "xendcg-trees": ("boosted", {"loss": "xendcg", **_GROWING}),
     "lambdarank-trees": ("boosted", {"loss": "lambdarank", **_GROWING}),
-    "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "listnet-trees": ("boosted", {"loss": "listnet", **_GROWING}),
     "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "graft": ("boosted", {"loss": "xendcg", "base": "auto", **_GROWING}),
