@@ -42,6 +42,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line:
     "xendcg-trees": ("boosted", {"loss": "xendcg", **_GROWING}),
     "lambdarank-trees": ("boosted", {"loss": "lambdarank", **_GROWING}),
     "listnet-trees": ("boosted", {"loss": "listnet", **_GROWING}),
+    "stochastic-lambdarank-trees": ("boosted", {"loss": "stochastic-lambdarank", **_GROWING}),
     "graft": ("boosted", {"loss": "xendcg", "base": "auto", **_GROWING}),
 }
 NAMES = (*MODELS, *VARIANTS)
@@ -51,6 +52,7 @@ _FOR_FILES: dict[str, Any] = {"standardize": True, "missing": "median"}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "domination-rank": {"alpha": 1e-2},
     "pamir": {"C": 1e-3},
+    "ensemble": {"members": "stochastic-lambdarank-trees"},
 }
 # What model files may hold: those, and what a file of labelled queries cannot train.
 CLASSES = {kind: package for package, kind in MODELS.values()} | {
