@@ -35,3 +35,11 @@ def random_sum(
     filled = rng.random() < 0.7 if fills is None else fills
     fill = rng.normal(size=N_FEATURES) if filled else None
     return added(trees, weights, rng.choice([0.0, rng.normal()]), fill), trees
+
+
+def partly_linear() -> rw.Dataset:
+    """Return queries that need a linear part and trees: y rises with a feature, and with a size."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(720, 4)).astype(np.float32)
+    y = np.digitize(2 * X[:, 0] + 3 * np.abs(X[:, 1]) + rng.normal(size=720), [1.0, 3.0, 5.0])
+    return rw.Dataset(X, y, np.arange(720) // 12)

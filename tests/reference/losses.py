@@ -364,11 +364,11 @@ def lambdarank(
 ) -> Terms:
     """Directions and curvatures by LightGBM's conventions.
 
-    Documents are ranked by score, or by other numbers, ties in row order. A pair with ``y_i > y_j`` counts if one of
-    the two ranks is at most `k`. Its |Delta NDCG| is the difference of gains times that of the
-    discounts, divided by the best DCG at `k`; with `norm` also by ``0.01 + |s_i - s_j|``, unless
-    all scores are equal. With `norm` the query is rescaled by ``log2(1 + S)/S``, where S is the sum
-    of ``|lambda_i| + |lambda_j|`` over pairs.
+    Documents are ranked by score, or by other numbers, ties in row order. A pair with ``y_i > y_j``
+    counts if one of the two ranks is at most `k`. Its |Delta NDCG| is the difference of gains times
+    that of the discounts, divided by the best DCG at `k`; with `norm` also by
+    ``0.01 + |s_i - s_j|``, unless all scores are equal. With `norm` the query is rescaled by
+    ``log2(1 + S)/S``, where S is the sum of ``|lambda_i| + |lambda_j|`` over pairs.
     """
     m = len(y)
     grad, hess = np.zeros(m), np.zeros(m)
@@ -403,7 +403,7 @@ def lambdarank(
 def stochastic_lambdarank(
     scores: Values, y: Values, noise: Sequence[Values], sigma: float, k: int, norm: bool
 ) -> Terms:
-    """Means over draws of directions and curvatures, ranked by the scores plus each draw's noise."""
+    """Means of directions and curvatures over draws, ranked by scores plus each draw's noise."""
     drawn = [
         lambdarank(scores, y, sigma, k, norm, [s + e for s, e in zip(scores, draw, strict=True)])
         for draw in noise

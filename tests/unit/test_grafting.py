@@ -277,7 +277,9 @@ def test_fits_that_share_bins_do_not_share_their_start(parts: Any) -> None:
 
     def fits() -> list[str]:
         return [
-            BoostedRanker(base=base, **FEW).fit(train.X, train.y, train.qid, valid=valid).model_text_
+            BoostedRanker(base=base, **FEW)
+            .fit(train.X, train.y, train.qid, valid=valid)
+            .model_text_
             for base in ("linear", None, "linear", "auto")
         ]
 
@@ -343,6 +345,30 @@ def test_categories_are_for_the_trees_alone() -> None:
     assert ranker.linear_coef_[1 - shop] != 0
     with pytest.raises(ValueError, match="base must be linear where features are categories"):
         BoostedRanker(base=BoostedRanker(**FEW), **FEW).fit_dataset(data)
+
+
+def test_the_whole_obeys_constraints(parts: Any) -> None:
+    train = parts[0]
+    free = fit(train, base="linear").linear_coef_
+    up, down = int(np.argmax(free)), int(np.argsort(free)[-2])
+    ranker = fit(train, base="linear", monotone_constraints={up: -1, down: 1})
+    assert ranker.linear_coef_[up] == 0
+    assert ranker.linear_coef_[down] > 0
+    X = np.repeat(train.X[:20], 30, axis=0)
+    for feature, sign in ((up, -1), (down, 1)):
+        moved = X.copy()
+        moved[:, feature] = np.tile(np.linspace(-5, 200, 30), 20)
+        steps = np.diff(ranker.predict(moved).reshape(20, 30), axis=1)
+        assert (sign * steps >= 0).all()
+    groups = fit(train, base="linear", interaction_constraints=[[0, 1], [2, 3]])
+    assert not groups.linear_coef_[4:].any()
+    assert groups.linear_coef_[:4].any()
+    for base, message in (
+        (rw.LinearRanker("xendcg", alpha=0.1, standardize=True), "obey the constraints too"),
+        (BoostedRanker(**FEW), "base must be linear where features are"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(train, base=base, monotone_constraints={up: -1})
 
 
 # ---- as a whole ----

@@ -621,11 +621,13 @@ def test_lambdarank_refuses() -> None:
 def test_stochastic_lambdarank_of_two_documents_is_lambdarank() -> None:
     """Whichever comes first, a swap changes as much."""
     plain = LambdaRank().grad_and_hess([0.0, 1.0], [1, 0])
-    check_pair(StochasticLambdaRank(noise=3.0), [0.0, 1.0], [1, 0], plain[0], plain[1])
+    grad, hess = (found.tolist() for found in plain)
+    check_pair(StochasticLambdaRank(noise=3.0), [0.0, 1.0], [1, 0], grad, hess)
 
 
 def test_stochastic_lambdarank_of_equal_scores_weighs_by_the_mean_over_all_orders() -> None:
-    # Two documents are as often at each pair of the ranks 1, 2 and 3. Of y = (1, 0, 0), gain 1 and best DCG 1, two pairs push by half of that.
+    # Two documents are as often at each pair of the ranks 1, 2 and 3. Of y = (1, 0, 0), gain 1 and
+    # best DCG 1, two pairs push by half of that.
     change = ((1 - D2) + (1 - D3) + (D2 - D3)) / 3
     grad, hess = StochasticLambdaRank(draws=4000).grad_and_hess([0.0, 0.0, 0.0], [1, 0, 0])
     # The deviation of a mean over 4,000 orders is below 0.004.

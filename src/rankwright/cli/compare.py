@@ -79,7 +79,8 @@ ExportTo = Annotated[
     str | None,
     typer.Option(
         "--export",
-        help="Export the best model, fitted to all queries, to this target (export --list).",
+        help="Export the best model that this target can hold, fitted to all queries (export "
+        "--list).",
     ),
 ]
 Overwrite = Annotated[
@@ -117,7 +118,7 @@ def compare(
     """Compare rankers on your data: say which is best, and whether that is certain.
 
     With the same --out again, it does only what is missing. Exits with 1 if a model failed, or
-    the best one cannot be exported.
+    none can be exported.
     """
     from rankwright.comparison.compare import compare as run
 

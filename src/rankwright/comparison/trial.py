@@ -31,7 +31,9 @@ from rankwright.metrics.function import FunctionMetric
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.models import make_model, name_and_params
 from rankwright.showing import Brief
+from rankwright.trees.shared_bins import shared_bins
 
 MODEL_FILE = "model.rw"
 
@@ -188,6 +190,7 @@ class Outcome(Brief):
         vars(self).update(state, model=arrived(state["model"]))
 
 
+@shared_bins()  # trees: all trials are fitted to the same features
 def run_search(
     entry: Entry,
     fold: Fold,
@@ -259,7 +262,7 @@ def _climb(
                     "valid": trial.value,
                     "seconds": trial.seconds,
                     "warnings": trial.warnings,
-                    "grown": as_model(trial.model).grown(),
+                    "grown": _plain_grown(as_model(trial.model).grown()),
                     "share": float(rung.share),
                 }
                 if best is None or sign * trial.value > sign * best.value:
@@ -293,10 +296,26 @@ def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metri
     grown = {
         name: round(float(np.median([trial["grown"][name] for trial in found])))
         if isinstance(value, int)
-        else value
+        else _grown_value(value)
         for name, value in found[0]["grown"].items()
     }
     return set_up(entry, from_plain(found[0]["params"], entry.space) | grown, None)
+
+
+def _plain_grown(grown: dict[str, Any]) -> dict[str, Any]:
+    """Return what validation queries chose, with models by name, so that a file can hold it."""
+    found = dict(grown)
+    for key, value in grown.items():
+        if (known := name_and_params(value)) is not None:
+            found[key] = {"model": known[0], "params": known[1]}
+    return found
+
+
+def _grown_value(value: Any) -> Any:
+    """Return a value that :func:`_plain_grown` may have written."""
+    if not isinstance(value, dict):
+        return value
+    return make_model(value["model"], **value["params"])
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:

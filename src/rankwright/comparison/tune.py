@@ -38,6 +38,7 @@ from rankwright.metrics.on_data import columns_of
 from rankwright.metrics.parsing import MetricLike, named_metrics, parse
 from rankwright.progress import heard
 from rankwright.showing import Brief
+from rankwright.trees.shared_bins import shared_bins
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,6 +258,7 @@ def tune(
     n_fits = sum(rung.n_trials for rung in plan)
     last: dict[int, Trial] = {}
     with (
+        shared_bins(),
         open_store(path, about) as store,
         executor_for(n_jobs) as calls,
         heard(verbose, show_trials(n_fits, name), callback) as told,

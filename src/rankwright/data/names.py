@@ -17,8 +17,8 @@ from rankwright.data.reading import read, write
 from rankwright.data.scores import read_run, read_scores, write_scores
 from rankwright.data.shop import make_shop
 from rankwright.data.synthetic import make_mslr_like
-from rankwright.data.web import make_web_like
 from rankwright.data.trec import Run, read_qrels, write_qrels, write_run
+from rankwright.data.web import make_web_like
 
 __all__ = [
     "BENCHMARKS",

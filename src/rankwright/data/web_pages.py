@@ -1,4 +1,8 @@
-"""Hidden pages of a web: what they show of themselves, and what they are worth to a query."""
+"""Hidden pages of a web: what they show of themselves, and what they are worth to a query.
+
+The coefficients here mean nothing by themselves: they were set so that features have about the
+quantiles, zeros and spread within queries that MSLR-WEB's have, column by column.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from enum import IntEnum, auto
 
 import numpy as np
 
-from rankwright.data.groups import Groups
+from rankwright.data.groups import Groups, Ints
 from rankwright.data.streams import query_uniforms, uniforms
 from rankwright.data.validation import Floats
 from rankwright.data.web_text import NAMES, STREAMS, Values, text_statistics
@@ -38,9 +42,12 @@ class Draw(IntEnum):
     PAGE = auto()
     JUDGE = auto()
     PANEL = auto()
+    BIAS = auto()
+    INACCURACY = auto()
+    SLIPS = auto()
     SEEN = auto()
     SLIP = auto()
-    SLIP_LABEL = auto()
+    SLIP_TO = auto()
 
 
 @dataclass(frozen=True)
@@ -81,9 +88,10 @@ def logistic(x: Floats) -> Floats:
     return found
 
 
-def n_terms_of(numbers: Numbers) -> Floats:
+def n_terms_of(numbers: Numbers) -> Ints:
     """Return the number of terms of each query."""
-    return 1.0 + np.searchsorted(np.cumsum(TERM_SHARES)[:-1], numbers.of_query(Draw.TERMS))
+    longer = np.searchsorted(np.cumsum(TERM_SHARES)[:-1], numbers.of_query(Draw.TERMS))
+    return 1 + longer.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -92,17 +100,19 @@ class Pages:
 
     Attributes
     ----------
-    navigational : ndarray of bool
+    navigational : ndarray, 0 or 1
         Whether the query asks for one site: likelier for few and rare terms.
     fit, authority, length : ndarray
-        How well the page fits the topic, its standing, and its logarithmic length, all about
-        standard normal; some queries are harder, which lowers the fit of all their pages.
-    spam, home : ndarray of bool
+        How well the page fits the topic, its standing, and its logarithmic length, all standard
+        normal.
+    spam, home : ndarray, 0 or 1
         Whether it repeats words to deceive, and whether it is the front page of a site.
     idf : ndarray of shape (n_terms, n_docs)
         Of the query's terms, in the body.
     talk : ndarray
         How much is written about the query's topic: it raises all counts of all its pages.
+    hardness : ndarray
+        How much less all pages are worth to this query.
     """
 
     numbers: Numbers
@@ -114,6 +124,7 @@ class Pages:
     home: Floats
     idf: Floats
     talk: Floats
+    hardness: Floats
 
     @classmethod
     def draw(cls, numbers: Numbers, n_terms: int) -> Pages:
@@ -122,18 +133,19 @@ class Pages:
         rarity = of_terms.mean(axis=0) - 3.8
         chance = logistic(2.5 * (rarity - 0.7 * (n_terms - 2)))
         navigational = (numbers.of_query(Draw.INTENT) < chance).astype(np.float64)
-        hardness = 0.5 * normal(numbers.of_query(Draw.HARDNESS))
+        hardness = normal(numbers.of_query(Draw.HARDNESS))
         authority = numbers.normal(Draw.AUTHORITY)
         return cls(
             numbers,
             numbers.on_rows(navigational),
-            numbers.normal(Draw.FIT) - numbers.on_rows(hardness),
+            numbers.normal(Draw.FIT),
             authority,
             numbers.normal(Draw.LENGTH),
             (numbers.uniform(Draw.SPAM) < 0.15).astype(np.float64),
             (numbers.uniform(Draw.HOME) < logistic(1.2 * authority - 2)).astype(np.float64),
             np.repeat(of_terms, numbers.groups.sizes, axis=1),
             numbers.on_rows(0.6 * normal(numbers.of_query(Draw.TALK))),
+            numbers.on_rows(hardness),
         )
 
     def counts(self) -> tuple[Values, Values]:
@@ -141,7 +153,7 @@ class Pages:
 
         Counts are geometric (Poisson with an exponential rate: words come in bursts). Their means
         rise with fit, and in spam without it; those of the body also with length, those of URLs
-        and anchors on front pages.
+        and anchors on front pages. Titles and URLs are short: of a count c, log2(1 + c) is left.
         """
         draw, rare = self.numbers, 0.15 * (self.idf - 3.8) - self.talk
         n_terms, n_docs = self.idf.shape
@@ -156,8 +168,9 @@ class Pages:
         tf = np.empty((len(STREAMS), n_terms, n_docs), dtype=np.float32)
         for s, mean in enumerate(means):
             for t in range(n_terms):
-                u = draw.uniform(Draw.COUNT, s, t)
-                count = np.floor(np.log(u) / np.log(mean[t] / (1 + mean[t]) + 1e-300))
+                # P(count >= n) = (mean / (1 + mean))^n; the logarithm of 0 is that of nearly 0.
+                odds = np.maximum(mean[t] / (1 + mean[t]), 1e-300)
+                count = np.floor(np.log(draw.uniform(Draw.COUNT, s, t)) / np.log(odds))
                 tf[s, t] = count if s < 2 else np.floor(np.log2(1 + count))
         tf[4] = tf[:4].sum(axis=0)
         other = (
@@ -174,7 +187,8 @@ class Pages:
     def stream_idf(self) -> Values:
         """Return the terms' idf in each stream: terms are rarer in short ones."""
         rarer = [0.0, 4.0, 3.4, 4.1, 0.0]
-        return (self.idf + np.array(rarer)[:, None, None]).astype(np.float32)
+        found: Values = (self.idf + np.array(rarer)[:, None, None]).astype(np.float32)
+        return found
 
     def page_features(self, url_words: Values) -> Values:
         """Return the eleven features that know nothing of words."""
@@ -204,21 +218,20 @@ class Pages:
         text = text_statistics(tf, length, self.stream_idf())
         return np.concatenate([text, self.page_features(length[3])])
 
-    def bent_worth(self, X: Values) -> Floats:
+    def curved_worth(self, X: Values) -> Floats:
         """Return what the page is worth where nothing is linear.
 
-        informational: min(fit, authority + 1/2), a step where the title has all terms, a best
-        length; navigational: a front page that fits, a step in authority, anchors that saturate.
-        Spam is worth little to both.
+        The two formulas are those of `make_web_like`: who wants to know reads what fits and has
+        authority; who wants to get somewhere wants its front page.
         """
         title, anchor = (X[_PLACE[name]] for name in ("title_boolean", "anchor_sum_tf"))
         off = np.minimum((self.length - 0.5) ** 2, 4)
-        read = 2.0 * np.minimum(self.fit, self.authority + 0.3) + 0.4 * title - 0.6 * off
-        read -= 1.5 * self.home
-        reached = 3.0 * self.home * logistic(2 * self.fit) + 0.8 * (self.authority > 0.5)
-        reached += 0.8 * anchor / (1 + anchor) - 0.6 * self.length
-        worth: Floats = np.where(self.navigational > 0, reached, read) - 2 * self.spam
-        return worth
+        read = 2.4 + 2.0 * np.minimum(self.fit, self.authority + 0.3) + 0.4 * title - 0.9 * off
+        read -= 2.0 * self.home
+        reached = 4.0 * self.home * logistic(2 * self.fit) + 0.8 * (self.authority > 0.5)
+        reached += 0.8 * anchor / (1 + anchor) - self.length
+        worth: Floats = np.where(self.navigational > 0, reached, read) - 1.5 * self.spam
+        return worth - self.hardness
 
 
 _PLACE = {name: j for j, name in enumerate(NAMES)}

@@ -6,11 +6,12 @@ With the count tf of each query term in a stream, the length L of the stream, an
 - the sum, least, largest, mean and variance over terms of tf, of tf / L and of tf idf;
 - whether all terms are covered; the cosine of (tf idf) and (idf);
 - BM25, sum of idf tf (k + 1) / (tf + k (1 - b + b L / mean L));
-- the query's log-likelihood, sum of log p(term), where p mixes tf / L with the term's share c of all
-  text (c = e^-idf / 10) in three ways: absolute discounting, (max(tf - d, 0) + d n c) / L with n the
-  covered terms; Dirichlet, (tf + m c) / (L + m); Jelinek-Mercer, (1 - w) tf / L + w c.
+- the query's log-likelihood, sum of log p(term), where p mixes tf / L with the term's share of all
+  text, c = e^-idf / 10, in three ways: absolute discounting, (max(tf - d, 0) + d n c) / L, where n
+  is the number of covered terms or 1; Dirichlet, (tf + m c) / (L + m); Jelinek-Mercer,
+  (1 - w) tf / L + w c.
 
-Streams that are empty have tf / L = 0.
+Where a stream is empty, its tf are 0, and the L below a fraction is 1.
 """
 
 from __future__ import annotations
@@ -75,14 +76,14 @@ def text_statistics(tf: Values, length: Values, idf: Values) -> Values:
         Of each term, in each stream; the same for all documents of a query.
     """
     n_terms = tf.shape[1]
-    words = np.maximum(length, 1)[:, None]  # tf is 0 where length is
+    words: Values = np.maximum(length, 1)[:, None]
     share = tf / words
     there = (tf > 0).astype(np.float32)
     covered = there.sum(axis=1)
-    weighted = tf * idf
+    weighted: Values = tf * idf
     norms = np.sqrt((weighted**2).sum(axis=1) * (idf**2).sum(axis=1))
     cosine = (weighted * idf).sum(axis=1) / np.where(norms > 0, norms, 1)
-    damped = K * (1 - B + B * length / MEAN_LENGTHS)[:, None]
+    damped: Values = np.float32(K) * (1 - B + B * length / MEAN_LENGTHS)[:, None]
     bm25 = (idf * tf * np.float32(K + 1) / (tf + damped)).sum(axis=1)
     common = np.float32(_COMMONEST) * np.exp(-idf)
     # At least one word's worth is taken from the counts, so that no probability is 0.
@@ -90,7 +91,7 @@ def text_statistics(tf: Values, length: Values, idf: Values) -> Values:
     absolute = (np.maximum(tf - np.float32(DISCOUNT), 0) + taken * common) / words
     dirichlet = (tf + np.float32(DIRICHLET) * common) / (length[:, None] + np.float32(DIRICHLET))
     mixed = np.float32(1 - MIX) * share + np.float32(MIX) * common
-    found = [covered, covered / n_terms, length, idf.sum(axis=1)]
+    found: list[Values] = [covered, covered / np.float32(n_terms), length, idf.sum(axis=1)]
     for counts in (tf, share, weighted):
         found += _spread(counts)
     found += [(covered == n_terms).astype(np.float32), cosine, bm25]

@@ -23,7 +23,7 @@ from rankwright.ensemble.scales import greedy_weights, warn_of_few
 from rankwright.ensemble.telling import Callback
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import RankingData, check_ranking_data
+from rankwright.inputs import RankingData, check_ranking_data, levels_up
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import mean_on
 from rankwright.metrics.parsing import MetricLike, parse
@@ -293,7 +293,9 @@ class EnsembleRanker(ForestRanker):
         ranks = np.array(fitted.scales) > 0
         for name in np.array(fitted.names)[~ranks]:
             warnings.warn(
-                f"member {name} ranks nothing: its weight is 0.", DataWarning, stacklevel=5
+                f"member {name} ranks nothing: its weight is 0.",
+                DataWarning,
+                stacklevel=levels_up(),
             )
         weights = np.where(ranks, 1.0 if given is None else given[: len(ranks)], 0.0)
         if not weights.any():

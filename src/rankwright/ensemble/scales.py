@@ -20,6 +20,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataWarning
+from rankwright.inputs import levels_up
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 
@@ -76,7 +77,7 @@ def warn_of_few(valid: Dataset, metric: Metric) -> None:
             f"weights='valid' follows the noise of {counted} validation queries; below {_FEW} "
             "take weights='equal'.",
             DataWarning,
-            stacklevel=6,  # the line that called fit()
+            stacklevel=levels_up(),
         )
 
 

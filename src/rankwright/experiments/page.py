@@ -54,7 +54,7 @@ CLAIMS: dict[str, tuple[tuple[str, str, dict[str, str]], ...]] = {
         (
             "XE-NDCG's lead in NDCG@5 over lambdaMART is larger for few trees (generated data)",
             "larger",
-            {"by": "generated, lead over lambdaMART"},
+            {"by": "mslr-like, lead over lambdaMART"},
         ),
     ),
     "predtron": (

@@ -19,6 +19,7 @@ from rankwright.experiments.findings import (
     mean_of,
 )
 from rankwright.experiments.xendcg_trials import (
+    BEST,
     LOSSES,
     Source,
     model,
@@ -41,7 +42,6 @@ PRINTED = {  # in percent
         "XE-NDCG MART": (73.37, 77.84),
     },
 }
-BEST = "XE-NDCG MART"
 
 
 def run_table(context: Context) -> Findings:

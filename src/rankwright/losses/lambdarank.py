@@ -63,7 +63,7 @@ class LambdaRank(WithTerms):
         return PreparedLambdaRank(self, y, groups, n_threads(n_jobs))
 
     def noise_of(self, groups: Groups, draw: int) -> tuple[Keys, float]:
-        """Return keys of the noise on ranks, by draw and query, and its scale: here there is none."""
+        """Return keys of the noise on ranks, by draw and query, and its scale: none here."""
         return np.empty(0, dtype=np.uint64), 0.0
 
 

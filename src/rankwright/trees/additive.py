@@ -103,16 +103,16 @@ def summed(terms: Sequence[tuple[Additive, float]]) -> Additive:
     """Return the sum of some scores, each multiplied by a number."""
     n_features = terms[0][0].n_features
     linear = [term for term, _ in terms if term.coef is not None]
-    text = model_text.joined([(term.text, factor) for term, factor in terms])
+    text = model_text.joined_texts([(term.text, factor) for term, factor in terms])
     if not linear:
         return Additive(n_features, text=text)
     weights = np.array([f * term.coef for term, f in terms if term.coef is not None])
     intercept = float(sum(f * term.intercept for term, f in terms))
     coef = np.asarray(weights.sum(axis=0))
-    return Additive(n_features, coef, intercept, _fill(linear, weights), text)
+    return Additive(n_features, coef, intercept, _common_fill(linear, weights), text)
 
 
-def _fill(terms: list[Additive], weights: Floats) -> Floats | None:
+def _common_fill(terms: list[Additive], weights: Floats) -> Floats | None:
     """Return what adds for a missing value what all terms add for it together."""
     if any(term.fill is None for term in terms):
         return None

@@ -28,6 +28,7 @@ from rankwright.trees.grafting import check_base, linear_base
 from rankwright.trees.growing import Growing, Start
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import check_more
+from rankwright.trees.shared_bins import shared_bins
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -44,8 +45,8 @@ class BoostedRanker(ForestRanker):
                     {\lambda + \sum_{i \in \mathrm{leaf}(x)} h_i}
 
     where :math:`g` and :math:`h` are the gradient and the curvature of the loss at the scores so
-    far, and :math:`\lambda` is ``leaf_l2``. LightGBM grows the trees; gradients are ours. Queries are
-    ours too, so that a query may have any number of documents, and labels may be fractions or
+    far, and :math:`\lambda` is ``leaf_l2``. LightGBM grows the trees; gradients are ours. Queries
+    are ours too, so that a query may have any number of documents, and labels may be fractions or
     larger than 31.
 
     Parameters
@@ -100,7 +101,8 @@ class BoostedRanker(ForestRanker):
         sum of features or of trees is fitted to the training queries with its own parameters; one
         that is fitted already is used as it is. Its scores are multiplied by one number, at which
         the loss is least. The model is the sum of both parts; where no tree betters the base on
-        the validation queries, it is the base alone. Categories are for the trees alone.
+        the validation queries, it is the base alone. Categories are for the trees alone, and so are
+        features whose weight would break a constraint.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
     eval_metric : str, Metric or function, default "ndcg@10"
@@ -272,6 +274,7 @@ class BoostedRanker(ForestRanker):
         """
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
+    @shared_bins()  # base="auto" grows two models
     def _fit(
         self,
         data: RankingData,

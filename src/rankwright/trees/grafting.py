@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwright.data.alignment import Features
@@ -30,6 +31,7 @@ from rankwright.linear import LinearRanker
 from rankwright.linear.selection import choose_alpha
 from rankwright.metrics.metric import Metric
 from rankwright.trees.additive import Additive
+from rankwright.trees.constraints import WeightLimits
 
 BASES = ("linear", "auto")
 _N_ALPHAS = 12  # a factor of 2.3 between them: a path's neighbours hardly differ
@@ -86,33 +88,60 @@ def graft(
     metric: Metric,
     slope: Callable[[Floats], Floats],
     known: Features,
+    limits: WeightLimits,
     n_jobs: int | None,
 ) -> Graft:
     """Fit a base to training data, and find its scale.
 
-    ``slope`` returns the gradient at some scores, ``known`` are the features of the data.
+    ``slope`` returns the gradient at some scores, ``known`` are the features of the data, and
+    ``limits`` what weights must be for the model to obey its constraints.
     """
     alpha = None
-    if isinstance(base, Ranker) and is_fitted(base):
+    if isinstance(base, str):
+        found = linear_base(n_jobs=n_jobs)
+        alpha = _best_alpha(found, _used(data, limits.usable), valid, metric)
+        part = _within(found.set_params(alpha=alpha), data, limits)
+    elif is_fitted(base):
         part = Additive.of(base)
         _check_features(base, part, known)
     else:
-        numbers = _without_categories(data, known)
-        if isinstance(base, str):
-            found = linear_base(n_jobs=n_jobs)
-            alpha = _best_alpha(found, numbers, valid, metric)
-            found.set_params(alpha=alpha)
-        else:
-            found = clone(base)
-        found.fit(numbers.X, numbers.y, _qid(numbers), **_weights(numbers))
-        part = Additive.of(found)
-        if known.categories and part.n_trees > 0:
-            raise ValueError(
-                "base must be linear where features are categories: a base of trees would take "
-                "their codes for numbers."
-            )
+        part = _fitted(clone(base), _used(data, limits.usable))
+    _check_limits(part, limits)
     scale = best_scale(part.scores(data.X, n_jobs), slope)
     return Graft(part.scaled(scale), scale, alpha)
+
+
+def _fitted(ranker: Any, data: RankingData) -> Additive:
+    return Additive.of(ranker.fit(data.X, data.y, _qid(data), **_weights(data)))
+
+
+def _within(ranker: LinearRanker, data: RankingData, limits: WeightLimits) -> Additive:
+    """Fit without the features whose weights break a limit, until none does."""
+    usable = limits.usable
+    while True:
+        part = _fitted(ranker, _used(data, usable))
+        assert part.coef is not None
+        broken = limits.broken(part.coef)
+        if not broken.any():
+            return part
+        usable = usable & ~broken  # fewer each time
+
+
+def _check_limits(part: Additive, limits: WeightLimits) -> None:
+    if not limits.binding:
+        return
+    if part.n_trees > 0:
+        raise ValueError(
+            "base must be linear where features are categories or constrained: its trees know of "
+            "neither. Take base='linear'."
+        )
+    broken = limits.broken(np.zeros(part.n_features) if part.coef is None else part.coef)
+    if broken.any():
+        raise ValueError(
+            f"base must obey the constraints too, but has a weight for "
+            f"{limits.names[int(np.argmax(broken))]!r} that does not. Take base='linear', which "
+            "leaves such features to the trees."
+        )
 
 
 def best_scale(scores: Floats, slope: Callable[[Floats], Floats]) -> float:
@@ -159,15 +188,15 @@ def _check_features(base: Any, part: Additive, known: Features) -> None:
         )
 
 
-def _without_categories(data: RankingData, known: Features) -> RankingData:
-    """Return the data with 0 for codes of categories, from which no weighted sum could learn."""
-    if not known.categories:
+def _used(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
+    """Return the data with 0 for features from which no weight is to be learned."""
+    if usable.all():
         return data
-    kept = np.array([name not in known.categories for name in known.names or ()], dtype=np.float64)
     X: Any = data.X
     if sp.issparse(X):
-        return replace(data, X=sp.csr_array(X @ sp.diags_array(kept, dtype=X.dtype)))
-    return replace(data, X=np.where(kept > 0, X, X.dtype.type(0)))
+        kept = sp.diags_array(usable.astype(X.dtype), dtype=X.dtype)
+        return replace(data, X=sp.csr_array(X @ kept))
+    return replace(data, X=np.where(usable, X, X.dtype.type(0)))
 
 
 def _best_alpha(

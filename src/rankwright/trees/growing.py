@@ -17,6 +17,7 @@ from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.metrics.parsing import parse
 from rankwright.trees import engine
 from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.constraints import WeightLimits
 from rankwright.trees.grafting import Graft, graft
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import lightgbm_params
@@ -75,7 +76,10 @@ class Growing:
         )
         data = self.data.some_rows(self.data.groups.rows_of(order), groups)
         slope, known = self._slope(data), self.ranker.features()
-        found = graft(base, data, self.valid, self.metric, slope, known, n_jobs)
+        limits = WeightLimits.of(
+            self.ranker.monotone_constraints, self.ranker.interaction_constraints, known
+        )
+        found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs)
         others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
         return Start(found.part.scores(self.data.X, n_jobs), others, found)
 

@@ -71,7 +71,7 @@ def written(n_features: int, trees: Sequence[Mapping[str, str]]) -> str:
     return f"{_head(n_features, infos, sizes)}\n\n{''.join(texts)}{_END}"
 
 
-def joined(parts: Sequence[tuple[str, float]]) -> str:
+def joined_texts(parts: Sequence[tuple[str, float]]) -> str:
     """Return one model of several with the same features, each with a factor for its leaves.
 
     Trees stand in the order of the parts; one that is a single leaf of 0 is left out unless there
