@@ -46,7 +46,7 @@ _FEATURES, _TREES = 20, 100
 _LEAVES = 15
 # Of all trees together: 100 trees of step 0.1 are a usual forest, and fewer take larger steps.
 _STEPS = 10.0
-_LARGEST_STEP = 0.3
+_LARGEST_STEP = 0.2
 _SHARES = (0.8, 0.2)  # to learn from, and to measure on
 
 
