@@ -429,3 +429,25 @@ def test_an_interrupt_before_anything_leaves_nothing(parts: tuple[rw.Dataset, ..
     with pytest.raises(KeyboardInterrupt):
         model.fit_dataset(parts[0], interrupt)
     assert "model_text_" not in vars(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("member_names_", ["a"], "member_trees_ must be 1 numbers of trees."),
+        ("member_names_", [1, 2], "member_names_ must be a list of names."),
+        ("member_trees_", [1.5, 2], "member_trees_ must be 2 numbers of trees."),
+        ("member_weights_", np.ones(3), "member_weights_ must be"),
+        ("member_scales_", np.array([1.0, np.nan]), "member_scales_ must be"),
+        ("n_iter_", 77, "n_iter_ must be"),
+    ],
+)
+def test_what_a_file_may_not_say(
+    name: str, value: Any, message: str, parts: tuple[rw.Dataset, ...]
+) -> None:
+    found = mixed(n_models=1).fit_dataset(parts[0])
+    found.check_state()
+    setattr(found, name, value)
+    with pytest.raises(rw.DataError) as error:
+        found.check_state()
+    assert str(error.value).startswith(message)
