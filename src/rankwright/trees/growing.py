@@ -114,9 +114,9 @@ class Growing:
 
     def _objective(self, loss: Any, data: RankingData) -> TreeObjective:
         ranker = self.ranker
-        weights = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
+        weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
         names = ("skip_empty", "subsample", "random_state", "n_jobs")
-        params = {name: getattr(ranker, name) for name in names}
+        params: Any = {name: getattr(ranker, name) for name in names}
         return TreeObjective(loss, data.y, data.groups, **weights, **params)
 
     def _slope(self, data: RankingData) -> Any:
