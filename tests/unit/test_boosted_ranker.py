@@ -457,7 +457,7 @@ def one_step(data: Dataset, loss: Any = "listnet", **params: Any) -> tuple[Any, 
     ranker = fit(
         data, loss, n_estimators=1, learning_rate=1.0, skip_empty=loss == "listnet", **params
     )
-    leaf = ranker.booster_.predict(data.X, pred_leaf=True).ravel()
+    leaf = np.ravel(np.asarray(ranker.booster_.predict(data.X, pred_leaf=True)))
     known = ListNet() if loss == "listnet" else loss
     grad, hess = known.grad_and_hess(np.zeros(data.n_docs), data.y, data.groups)
     values = np.zeros(leaf.max() + 1)
