@@ -125,19 +125,21 @@ void bind_forest(nb::module_& m) {
         .def(
             "top",
             [](const Scorer& scorer, const Rows& X, In<std::int64_t> indptr, std::size_t k,
-               std::size_t n_trees, int threads) {
+               std::size_t n_trees, In<double> added, int threads) {
                 require_fit(scorer, X, n_trees);
                 require(indptr.size() > 0 &&
                             indptr.data()[indptr.size() - 1] == static_cast<std::int64_t>(X.n_rows),
                         "indptr must end at the last row");
+                require(added.size() == 0 || added.size() == X.n_rows, "added must fit X");
+                const double* const more = added.size() == 0 ? nullptr : added.data();
                 return make_array<double>(X.n_rows, [&](double* out) {
                     parallel_for(indptr.size() - 1, threads, [&](std::size_t q) {
                         forest_top(scorer.forest, X, indptr.data()[q], indptr.data()[q + 1],
-                                   n_trees, k, out, scorer.set);
+                                   n_trees, k, more, out, scorer.set);
                     });
                 });
             },
-            "X"_a, "indptr"_a.noconvert(), "k"_a, "n_trees"_a, "threads"_a)
+            "X"_a, "indptr"_a.noconvert(), "k"_a, "n_trees"_a, "added"_a.noconvert(), "threads"_a)
         .def("contributions", &contributions, "X"_a, "node_begin"_a.noconvert(),
              "leaf_begin"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
              "node_count"_a.noconvert(), "leaf_count"_a.noconvert(), "leaf_value"_a.noconvert(),

@@ -298,21 +298,40 @@ void bind_losses(nb::module_& m) {
     m.def(
         "lambdarank",
         [](In<double> scores, In<double> gains, In<double> best, double sigma, std::size_t k,
-           bool norm, In<std::int64_t> indptr, int n_threads) {
+           bool norm, In<std::uint64_t> keys, double noise, In<std::int64_t> indptr,
+           int n_threads) {
             const auto offsets = check_indptr(indptr, scores.size());
+            const std::size_t n_queries = offsets.size() - 1;
             require(gains.size() == scores.size(), "gains must have a value for each row");
-            require(best.size() == offsets.size() - 1, "best must have a value for each query");
+            require(best.size() == n_queries, "best must have a value for each query");
+            require(n_queries == 0 ? keys.size() == 0 : keys.size() % n_queries == 0,
+                    "keys must have a value for each query and draw");
+            const std::size_t n_draws = n_queries == 0 ? 0 : keys.size() / n_queries;
             return second_order(offsets, n_threads, [&] {
-                return [&, terms = LambdaRank(sigma, k, norm)](std::size_t q, double* grad,
-                                                               double* hess) mutable {
+                return [&, terms = LambdaRank(sigma, k, norm), noisy = std::vector<double>()](
+                           std::size_t q, double* grad, double* hess) mutable {
                     const std::size_t begin = offsets[q], n = offsets[q + 1] - begin;
-                    terms(view(scores).subspan(begin, n), view(gains).subspan(begin, n),
-                          best.data()[q], grad, hess);
+                    const auto query = view(scores).subspan(begin, n);
+                    const auto add = [&](std::span<const double> ranked_by, double share) {
+                        terms(query, ranked_by, view(gains).subspan(begin, n), best.data()[q],
+                              share, grad, hess);
+                    };
+                    std::fill_n(grad, n, 0.0);
+                    std::fill_n(hess, n, 0.0);
+                    if (n_draws == 0) add(query, 1.0);
+                    noisy.resize(n);
+                    for (std::size_t d = 0; d < n_draws; ++d) {
+                        const std::uint64_t key = keys.data()[d * n_queries + q];
+                        for (std::size_t i = 0; i < n; ++i) {
+                            noisy[i] = query[i] + noise * gumbel_of(uniform(key, i));
+                        }
+                        add(noisy, 1.0 / static_cast<double>(n_draws));
+                    }
                 };
             });
         },
         "scores"_a.noconvert(), "gains"_a.noconvert(), "best"_a.noconvert(), "sigma"_a, "k"_a,
-        "norm"_a, "indptr"_a.noconvert(), "n_threads"_a);
+        "norm"_a, "keys"_a.noconvert(), "noise"_a, "indptr"_a.noconvert(), "n_threads"_a);
     m.def(
         "round_to_grid",
         [](In<double> values, In<double> weights, int n_threads) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -87,27 +88,39 @@ inline void forest_scores(const Forest& forest, const Rows& X, std::size_t n_tre
 }
 
 // Of the documents [begin, end), the k with the largest scores, the first of equals, have theirs;
-// the others have -infinity. Trees come in stages; after each, documents stop that the others
-// cannot let in: with s the k-th largest sum so far, those below s minus what the trees to come can
-// give more to one document than to another.
+// the others have -infinity. A score is the sum over the trees, and added[row] unless that is null.
+// Trees come in stages; after each, documents stop that the others cannot let in: with s the k-th
+// largest sum so far, those below s minus what the trees to come can give more to one document than
+// to another.
 inline void forest_top(const Forest& forest, const Rows& X, std::size_t begin, std::size_t end,
-                       std::size_t n_trees, std::size_t k, double* out, InstructionSet set) {
+                       std::size_t n_trees, std::size_t k, const double* added, double* out,
+                       InstructionSet set) {
     std::fill(out + begin, out + end, -std::numeric_limits<double>::infinity());
     if (k == 0 || begin == end) return;
-    // Sums are rounded, each addition by 2^-53 of no more than forest.size.
-    const double slack = std::ldexp(static_cast<double>(n_trees) * forest.size, -50);
+    double largest = 0;
+    for (std::size_t i = begin; added && i < end; ++i) {
+        largest = std::max(largest, std::abs(added[i]));
+    }
+    // Sums are rounded, each addition by 2^-53 of no more than forest.size, the last of that and
+    // what is added.
+    const double slack = std::ldexp(static_cast<double>(n_trees + 1) * forest.size + largest, -50);
     const std::size_t stage = std::max<std::size_t>(16, n_trees / 16);
     std::vector<std::size_t> row(end - begin), stay;
     std::iota(row.begin(), row.end(), begin);
     Walkers docs(forest, X, begin, end, set);
-    std::vector<double> sorted;
+    std::vector<double> sums(end - begin), sorted;
+    const auto sum_up = [&] {
+        for (std::size_t i = 0; i < docs.n_docs; ++i) {
+            sums[i] = docs.sums()[i] + (added ? added[row[i]] : 0.0);
+        }
+    };
     for (std::size_t t = 0; t < n_trees;) {
         const std::size_t next = std::min(t + stage, n_trees);
         docs.add(t, next);
         t = next;
         if (t == n_trees || docs.n_docs <= k) continue;
-        const double* const sums = docs.sums();
-        sorted.assign(sums, sums + docs.n_docs);
+        sum_up();
+        sorted.assign(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(docs.n_docs));
         const auto kth = sorted.begin() + static_cast<std::ptrdiff_t>(k - 1);
         std::nth_element(sorted.begin(), kth, sorted.end(), std::greater<>());
         const double bar = *kth - (forest.spread[t] - forest.spread[n_trees]) - slack;
@@ -120,16 +133,16 @@ inline void forest_top(const Forest& forest, const Rows& X, std::size_t begin, s
             for (std::size_t i = 0; i < stay.size(); ++i) row[i] = row[stay[i]];
         }
     }
+    sum_up();
     std::vector<std::size_t> best(docs.n_docs);
     std::iota(best.begin(), best.end(), std::size_t{0});
     const auto before = [&](std::size_t a, std::size_t b) {
-        const double x = docs.sums()[a], y = docs.sums()[b];
-        return x > y || (x == y && a < b);
+        return sums[a] > sums[b] || (sums[a] == sums[b] && a < b);
     };
     const std::size_t n_best = std::min(k, best.size());
     std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(n_best - 1),
                      best.end(), before);
-    for (std::size_t i = 0; i < n_best; ++i) out[row[best[i]]] = docs.sums()[best[i]];
+    for (std::size_t i = 0; i < n_best; ++i) out[row[best[i]]] = sums[best[i]];
 }
 
 }  // namespace rankwright

@@ -1,6 +1,8 @@
 // The hash of rankwright.data.hashing, for numbers that are drawn by document.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace rankwright {
@@ -22,5 +24,8 @@ inline std::uint64_t combine(std::uint64_t seed, std::uint64_t key) {
 inline double uniform(std::uint64_t key, std::uint64_t position) {
     return static_cast<double>(mix(key + position) >> 11) * 0x1p-53;
 }
+
+// A number of Gumbel's distribution, of one in [0, 1); 0 becomes half a step, so that it is finite.
+inline double gumbel_of(double u) { return -std::log(-std::log(std::max(u, 0x1p-54))); }
 
 }  // namespace rankwright

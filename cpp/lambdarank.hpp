@@ -2,7 +2,8 @@
 //     lambda = sigma |Delta NDCG| / (1 + e^{sigma (s_i - s_j)}),
 // pushes i up and j down; the hessian is sigma^2 |Delta NDCG| p (1 - p). There is no loss whose
 // gradient this is. With `norm`, LightGBM's: |Delta NDCG| is divided by 0.01 + |s_i - s_j| and the
-// query's pushes are rescaled by log2(1 + sum)/sum.
+// query's pushes are rescaled by log2(1 + sum)/sum. Ranks are those of the scores, or of other
+// numbers, such as scores with noise; pushes are those of the scores in either case.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +23,15 @@ class LambdaRank {
     std::vector<ranking::Item> items_, scratch_;
     std::vector<std::uint8_t> tied_;
     std::vector<double> discounts_;
-    // By rank: scores, gains over the best DCG, e^{sigma (s - s_1)}, and what a document gets.
+    // By rank: scores, gains over the best DCG, e^{sigma (s - max s)}, and what a document gets.
     std::vector<double> score_, gain_, power_, push_, curve_, grad_, hess_;
+    double lowest_ = 0, highest_ = 0;  // scores
 
     // Spread of sigma * scores up to which no power underflows to a number with few digits.
     static constexpr double kPowerRange = 600;
 
-    void sort(std::span<const double> scores, std::span<const double> gains, double best) {
+    void sort(std::span<const double> scores, std::span<const double> ranked_by,
+              std::span<const double> gains, double best) {
         const std::size_t m = scores.size();
         for (auto* v : {&score_, &gain_, &power_, &push_, &curve_}) v->resize(m);
         grad_.assign(m, 0.0);
@@ -37,15 +40,18 @@ class LambdaRank {
         scratch_.resize(m);
         tied_.resize(m);
         for (std::size_t i = 0; i < m; ++i) {
-            items_[i] = ranking::make_item(ranking::descending_key(scores[i]), i);
+            items_[i] = ranking::make_item(ranking::descending_key(ranked_by[i]), i);
         }
         ranking::sort(items_.data(), scratch_.data(), m);
-        ranking::settle(items_, scores.data(), tied_.data());
+        ranking::settle(items_, ranked_by.data(), tied_.data());
+        const auto [low, high] = std::ranges::minmax(scores);
+        lowest_ = low;
+        highest_ = high;
         for (std::size_t r = 0; r < m; ++r) {
             const std::size_t place = ranking::place_of(items_[r]);
             score_[r] = scores[place];
             gain_[r] = gains[place] / best;
-            power_[r] = std::exp(sigma_ * (score_[r] - score_[0]));
+            power_[r] = std::exp(sigma_ * (score_[r] - highest_));
         }
         for (std::size_t r = discounts_.size(); r < m; ++r) {
             discounts_.push_back(1 / std::log2(2.0 + static_cast<double>(r)));
@@ -62,7 +68,7 @@ class LambdaRank {
         const double score = score_[a];
         for (std::size_t b = a + 1; b < m; ++b) {
             double change = (discount - discounts_[b]) * (gain - gain_[b]);
-            if constexpr (norm) change /= 0.01 + (score - score_[b]);
+            if constexpr (norm) change /= 0.01 + std::abs(score - score_[b]);
             double upper, lower;  // probabilities that a beats b, and b beats a
             if constexpr (far) {
                 lower = 1 / (1 + std::exp(sigma_ * (score - score_[b])));
@@ -103,18 +109,16 @@ class LambdaRank {
   public:
     LambdaRank(double sigma, std::size_t k, bool norm) : sigma_(sigma), k_(k), norm_(norm) {}
 
-    // `gains` are 2^y - 1, `best` the best DCG at k; without one there is nothing to learn.
-    void operator()(std::span<const double> scores, std::span<const double> gains, double best,
-                    double* grad, double* hess) {
+    // Adds `share` of the directions and curvatures of a query. `gains` are 2^y - 1, `best` the
+    // best DCG at k; without one there is nothing to learn.
+    void operator()(std::span<const double> scores, std::span<const double> ranked_by,
+                    std::span<const double> gains, double best, double share, double* grad,
+                    double* hess) {
         const std::size_t m = scores.size();
-        if (!(best > 0)) {
-            std::fill(grad, grad + m, 0.0);
-            std::fill(hess, hess + m, 0.0);
-            return;
-        }
-        sort(scores, gains, best);
-        const bool spread = norm_ && score_.front() != score_.back();
-        const bool far = sigma_ * (score_.front() - score_.back()) > kPowerRange;
+        if (!(best > 0)) return;
+        sort(scores, ranked_by, gains, best);
+        const bool spread = norm_ && lowest_ != highest_;
+        const bool far = sigma_ * (highest_ - lowest_) > kPowerRange;
         double total = 0;
         for (std::size_t a = 0; a < std::min(k_, m); ++a) {
             if (far) {
@@ -124,11 +128,11 @@ class LambdaRank {
             }
             if (norm_) total += 2 * sigma_ * sum_of_pushes(a);
         }
-        const double scale = norm_ && total > 0 ? std::log2(1 + total) / total : 1.0;
+        const double scale = share * (norm_ && total > 0 ? std::log2(1 + total) / total : 1.0);
         for (std::size_t r = 0; r < m; ++r) {
             const std::size_t place = ranking::place_of(items_[r]);
-            grad[place] = sigma_ * scale * grad_[r];
-            hess[place] = sigma_ * sigma_ * scale * hess_[r];
+            grad[place] += sigma_ * scale * grad_[r];
+            hess[place] += sigma_ * sigma_ * scale * hess_[r];
         }
     }
 };

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         baselines,
         comparison,
         data,
+        distilling,
+        ensemble,
         estimator,
         evaluation,
         exceptions,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from rankwright.comparison.compare import compare  # the package has a module of this name
     from rankwright.comparison.result import Comparison
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
+    from rankwright.distilling import distill
+    from rankwright.ensemble import EnsembleRanker
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
     from rankwright.exports import Certificate, export, verify
@@ -79,6 +83,8 @@ _WHERE = {
     "Certificate": "rankwright.exports",
     "export": "rankwright.exports",
     "verify": "rankwright.exports",
+    "distill": "rankwright.distilling",
+    "EnsembleRanker": "rankwright.ensemble",
     "evaluate": "rankwright.evaluation",
     "DominationRank": "rankwright.linear",
     "LinearRanker": "rankwright.linear",
@@ -107,6 +113,8 @@ _PACKAGES = (
     "baselines",
     "comparison",
     "data",
+    "distilling",
+    "ensemble",
     "estimator",
     "evaluation",
     "exceptions",
@@ -139,6 +147,7 @@ __all__ = [
     "DataWarning",
     "Dataset",
     "DominationRank",
+    "EnsembleRanker",
     "Evaluation",
     "LinearRanker",
     "MulticlassPerceptron",
@@ -157,6 +166,9 @@ __all__ = [
     "compare",
     "comparison",
     "data",
+    "distill",
+    "distilling",
+    "ensemble",
     "estimator",
     "evaluate",
     "evaluation",

@@ -539,6 +539,9 @@ class ForestScorer:
         ],
         k: int,
         n_trees: int,
+        added: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         threads: int,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
     def contributions(
@@ -892,6 +895,10 @@ def lambdarank(
     sigma: float,
     k: int,
     norm: bool,
+    keys: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    noise: float,
     indptr: Annotated[
         NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],

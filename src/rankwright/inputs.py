@@ -101,7 +101,7 @@ def check_ranking_data(
             f"all {len(labels)} rows are taken as one query, since there is no qid. Pass the query "
             "of each row as qid; if it is one indeed, qid=numpy.zeros(len(y), int) says so.",
             DataWarning,
-            stacklevel=_levels_up(),
+            stacklevel=levels_up(),
         )
     order, groups = gather(check_qid(qid, len(labels)))
     if order is not None:
@@ -113,7 +113,7 @@ def check_ranking_data(
     return RankingData(matrix, labels, groups, order, documents, queries)
 
 
-def _levels_up() -> int:
+def levels_up() -> int:
     """Return the level, for a warning of the caller, of the line that called into the library."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(__package__):

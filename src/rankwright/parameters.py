@@ -146,6 +146,11 @@ RULES: Mapping[str, Rule] = {
     "max_bin": whole(2),
     "subsample": SHARE,
     "colsample": SHARE,
+    "colsample_bynode": SHARE,
+    "leaf_l2": NOT_NEGATIVE,
+    "path_smooth": NOT_NEGATIVE,
+    "min_gain": NOT_NEGATIVE,
+    "extra_trees": TRUTH,
     "early_stopping_rounds": whole(1),
     "eval_train": TRUTH,
     "monotone_constraints": Rule(
@@ -166,6 +171,8 @@ RULES: Mapping[str, Rule] = {
             )
         ),
     ),
+    # ensembles
+    "n_models": whole(1),
     # all of them, or of several kinds
     "skip_empty": TRUTH,
     "random_state": whole(0),

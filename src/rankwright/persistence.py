@@ -6,7 +6,8 @@ one ``.txt`` for each long text, such as LightGBM's trees. Equal models give equ
 trusts nothing: classes, losses and attributes come from lists, and no size is believed.
 
 The steps of a pipeline are values with a tag, ``{"step": class, "params": ..., "fitted": ...}``,
-in which ``{"entry": name}`` stands for an array of the archive.
+in which ``{"entry": name}`` stands for an array of the archive. A ranker that is a parameter of
+another is ``{"estimator": class, "params": ...}``, unfitted.
 """
 
 from __future__ import annotations
@@ -199,9 +200,7 @@ class _StateWriter:
             suffix, prefix = f" of {where}", f"step{self._n_steps}_"
             self._n_steps += 1
         state = _fitted(model) if _is_ours(model) else step_state(model, where)
-        given = (
-            model.get_params(deep=False).items() if self.of_steps else model.get_params().items()
-        )
+        given = model.get_params(deep=False).items()
         params = {name: self.encode(value, name + suffix, where) for name, value in given}
         fitted = {}
         for name, value in state.items():
@@ -267,6 +266,10 @@ class _StateWriter:
             return {"loss": type(value).__name__, "params": self._fields(value, name)}
         if type(value) is Kernel:
             return {"kernel": self._fields(value, name)}
+        if _is_ours(value):  # a parameter: what it was fitted to is in the model that has it
+            given = value.get_params(deep=False).items()
+            params = {key: self.encode(item, f"{name}.{key}") for key, item in given}
+            return {"estimator": type(value).__name__, "params": params}
         raise TypeError(
             f"{name} must be a number, a text, an array or a loss of rankwright.losses, but is a "
             f"{type(value).__name__}. A model file holds no code: choose a value, or pickle the "
@@ -301,13 +304,21 @@ def unpack_model(stream: IO[bytes]) -> Any:
 def _made_model(saved: SavedModel) -> Any:
     """Make a model of the library."""
     kind = _class(saved.kind)
-    model = make(kind, saved.params, list(kind().get_params()))
+    model = make(kind, saved.params, list(kind().get_params(deep=False)))
     for key in saved.fitted:
         if hasattr(kind, key):
             raise no_attribute(saved.kind, key)
     check_features_in(saved.fitted)
     vars(model).update(saved.fitted)
     fitting(model.check_state)
+    return model
+
+
+def _made_parameter(kind: str, params: dict[str, Any]) -> Any:
+    """Make a ranker that is a parameter of another: it is not fitted."""
+    made = _class(kind)
+    model = make(made, params, list(made().get_params(deep=False)))
+    fitting(model.check_params)
     return model
 
 
@@ -323,6 +334,8 @@ def _made_objects(arrays: dict[str, Any], value: dict[str, Any]) -> Any:
             return of_fields(_LOSSES[name], params, objects)
         case [("kernel", dict(params))]:
             return of_fields(Kernel, params, objects)
+        case [("estimator", str(kind)), ("params", dict(params))] if kind in CLASSES:
+            return _made_parameter(kind, decoded_values(params, objects))
         case [("entry", str(name))] if name in arrays:
             return arrays.pop(name)
         case [("transposed", str(name))] if name in arrays:

@@ -14,6 +14,7 @@ from rankwright.exports.reference import Reference, grid_model
 from rankwright.exports.rules import NUMBERS
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Engine, Options
+from tests.contracts.exported_sums import random_sum
 from tests.contracts.test_export_bits import N_FEATURES, allowed, rows
 from tests.reference import forest as twin
 from tests.reference.forest import Shape
@@ -29,6 +30,17 @@ def random_forests(target: str, seed: int) -> tuple[Any, Any, Any]:
     found = target_named(target)
     model, rules = allowed(found, trees)
     return model, rules, rows(rng, found.number)
+
+
+def random_sums(target: str, seed: int, options: Options) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield sums of a linear part and trees, with and without missing values."""
+    rng, found = np.random.default_rng(seed), target_named(target)
+    for fills in (True, False):
+        model, _ = random_sum(rng, fills)
+        rules = prepared(model, found, options, None, None, frozenset())[0]
+        X = rows(rng, found.number)
+        X[np.abs(X) < np.finfo(X.dtype).tiny] = 0  # PostgreSQL refuses products that underflow
+        yield model, rules, X if fills else np.nan_to_num(X)
 
 
 def random_linear(target: str, seed: int, options: Options) -> Iterator[tuple[Any, Any, Any]]:

@@ -50,6 +50,20 @@ def _linear(**params: Any) -> Any:
     return rw.LinearRanker("listnet", **params).fit(ROWS, LABELS, QID)
 
 
+def _sum(X: Any, **params: Any) -> Any:
+    """Return trees on a linear base, which fills in what it lacks, or takes no missing values."""
+    base = rw.LinearRanker("listnet", **params)
+    model = rw.BoostedRanker("xendcg", n_estimators=20, num_leaves=7, base=base, **_TREES)
+    return model.fit(X, LABELS, QID)
+
+
+def _average() -> Any:
+    """Return an average of trees and of linear models: a sum of both."""
+    trees = rw.BoostedRanker("xendcg", n_estimators=5, num_leaves=7)
+    members = [trees, rw.LinearRanker("listnet", missing="median")]
+    return rw.EnsembleRanker(members, n_models=2, **_TREES).fit(ROWS, LABELS, QID)
+
+
 _MAKERS: dict[str, Callable[[], Any]] = {
     "trees": lambda: _trees(n_estimators=300, num_leaves=31),
     "one tree": lambda: _trees(n_estimators=1, num_leaves=15),
@@ -59,6 +73,9 @@ _MAKERS: dict[str, Callable[[], Any]] = {
     "linear": lambda: rw.LinearRanker("listnet").fit(FILLED, LABELS, QID),
     "linear with bias": lambda: rw.WidrowHoff(fit_intercept=True).fit(FILLED, LABELS),
     "linear with imputation": lambda: _linear(missing="median"),
+    "sum": lambda: _sum(FILLED),
+    "sum with imputation": lambda: _sum(ROWS, missing="median"),
+    "average": _average,
     "prank": lambda: rw.PRank().fit(FILLED, LABELS),
 }
 _FITTED = {name: cache(make) for name, make in _MAKERS.items()}  # once in a process

@@ -7,7 +7,12 @@ import shutil
 import pytest
 
 from rankwright.exports.targets.target import Options
-from tests.contracts.exported_engines import disagreement, random_forests, random_linear
+from tests.contracts.exported_engines import (
+    disagreement,
+    random_forests,
+    random_linear,
+    random_sums,
+)
 
 ENGINES = {"lightgbm": Options(), "sql": Options(dialect="sqlite"), "c": Options()}
 
@@ -28,4 +33,12 @@ def test_forests_have_the_same_bits(target: str, seed: int) -> None:
 def test_linear_models_have_the_same_bits(target: str) -> None:
     needs(target)
     for case in random_linear(target, 1, ENGINES[target]):
+        assert disagreement(target, ENGINES[target], case) is None
+
+
+@pytest.mark.parametrize("target", ["sql", "c"])
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_have_the_same_bits(target: str, seed: int) -> None:
+    needs(target)
+    for case in random_sums(target, seed, ENGINES[target]):
         assert disagreement(target, ENGINES[target], case) is None

@@ -27,7 +27,14 @@ NAMES = ["title", "body", "age", "clicks"]
 LABELS = {"predtron-classifier", "predtron-multilabel", "predtron-ordinal", "prank"}
 LABELS |= {"widrow-hoff", "multiclass-perceptron"}  # these predict labels
 MATRIX = {"predtron-label-ranker"}  # a data set has one label for each row, not many
-SMALL: dict[str, dict[str, Any]] = {"boosted": {"n_estimators": 3, "min_child_samples": 1}}
+SMALL: dict[str, dict[str, Any]] = {
+    "boosted": {"n_estimators": 3, "min_child_samples": 1},
+    "ensemble": {
+        "members": rw.BoostedRanker(min_child_samples=1),
+        "n_models": 2,
+        "n_estimators": 3,
+    },
+}
 every_model = pytest.mark.parametrize("name", [name for name in MODELS if name not in MATRIX])
 
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 import rankwright as rw
 from rankwright.models import CLASSES
 from rankwright.problems import Ordinal
+from rankwright.trees.forest_ranker import ForestRanker
 
 # Many data here are odd on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:this model ranks nothing", "ignore:stopped after")
@@ -24,6 +25,12 @@ OF_CLASSES = ("PredtronClassifier", "PredtronOrdinal")
 OF_LABELS = ("TopicRankers", "PredtronMultilabel", "PredtronLabelRanker")
 OPTIONS: dict[str, dict[str, Any]] = {
     "BoostedRanker": {"n_estimators": 2, "num_leaves": 4, "n_jobs": 1},
+    "EnsembleRanker": {
+        "members": rw.BoostedRanker("lambdarank", min_child_samples=2),
+        "n_models": 2,
+        "n_estimators": 2,
+        "n_jobs": 1,
+    },
     "LinearRanker": {"tol": 1e-10},  # or other sums would stop it at other weights
     "DominationRank": {"tol": 1e-10},
 }
@@ -142,7 +149,7 @@ def test_huge_features_end_in_one_line(name: str) -> None:
     X, y, qid = make_data(name)
     model = LEARNERS[name]
     ids = qid if isinstance(model, rw.estimator.Ranker) else None
-    by_trees = isinstance(model, rw.BoostedRanker | rw.baselines.RandomRanker)
+    by_trees = isinstance(model, ForestRanker | rw.baselines.RandomRanker)
     for size in (1e31, 1e160, 1e300):
         for container in (np.asarray, sp.csr_matrix):
             huge = container(X / 3 * size)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import rankwright.losses as package
 from rankwright.data import Groups
+from rankwright.data.streams import uniforms
 from rankwright.losses import (
     SLAM,
     XENDCG,
@@ -28,6 +29,7 @@ from rankwright.losses import (
     RankHinge,
     RankLogistic,
     SmoothSLAM,
+    StochasticLambdaRank,
 )
 from tests.reference import losses as reference
 from tests.reference.losses import Evaluation, Floats, Terms
@@ -99,6 +101,10 @@ DIRECTIONS: dict[str, Any] = {
     "lambdarank-norm": LambdaRank(norm=True),
     "lambdarank-2": LambdaRank(sigma=2.0, k=2),
     "lambdarank-1-norm": LambdaRank(sigma=0.5, k=1, norm=True),
+    "stochastic": StochasticLambdaRank(),
+    "stochastic-2": StochasticLambdaRank(noise=0.5, draws=3, k=2),
+    "stochastic-norm": StochasticLambdaRank(norm=True, sigma=2.0, draws=1, random_state=7),
+    "stochastic-without-noise": StochasticLambdaRank(noise=0.0, k=5),
 }
 MEMBERS: dict[str, Any] = {**LOSSES, **DIRECTIONS}
 SECOND_ORDER = {name: loss for name, loss in MEMBERS.items() if hasattr(loss, "grad_and_hess")}
@@ -172,6 +178,14 @@ def gamma_of(loss: Any, y: Floats, groups: Groups, draw: int = 0) -> Floats:
     return loss.draw_gamma(y, groups, draw) if isinstance(loss, XENDCG) else np.zeros_like(y)
 
 
+def noise_of(loss: Any, groups: Groups, draw: int = 0) -> list[Floats]:
+    """Return the noise of StochasticLambdaRank, draw by draw; none for others."""
+    if not isinstance(loss, StochasticLambdaRank):
+        return []
+    shares = [uniforms(groups, loss.random_state, draw, d) for d in range(loss.draws)]
+    return [loss.noise * np.array([reference.gumbel(u) for u in row]) for row in shares]
+
+
 def twin(loss: Any, scores: Floats, y: Floats, groups: Groups) -> tuple[Floats, Floats]:
     gamma = gamma_of(loss, y, groups)
     values, grad = reference.per_query(
@@ -183,7 +197,14 @@ def twin(loss: Any, scores: Floats, y: Floats, groups: Groups) -> tuple[Floats, 
 def second_order_twin(loss: Any, scores: Floats, y: Floats, groups: Groups, draw: int = 0) -> Terms:
     gamma = gamma_of(loss, y, groups, draw)
 
+    noise = noise_of(loss, groups, draw)
+
     def one(q: slice) -> Terms:
+        if isinstance(loss, StochasticLambdaRank):
+            drawn = [row[q] for row in noise]
+            return reference.stochastic_lambdarank(
+                scores[q], y[q], drawn, loss.sigma, loss.k, loss.norm
+            )
         if isinstance(loss, LambdaRank):
             return reference.lambdarank(scores[q], y[q], loss.sigma, loss.k, loss.norm)
         if isinstance(loss, SmoothSLAM):
@@ -450,7 +471,8 @@ def test_rows_may_be_permuted(name: str, grid: bool) -> None:
     close(loss.value_and_grad(scores[rows], y[rows], groups)[1], grad[rows])
 
 
-@pytest.mark.parametrize("name", DIRECTIONS)
+# Nor does StochasticLambdaRank's noise belong to a document.
+@pytest.mark.parametrize("name", [n for n, d in DIRECTIONS.items() if not getattr(d, "noise", 0)])
 def test_rows_of_directions_may_be_permuted(name: str) -> None:
     scores, y, groups = medium_data(7)
     rows = permuted_rows(y, groups, False, 7)
@@ -937,3 +959,26 @@ def test_each_draw_has_its_own_targets() -> None:
     np.testing.assert_array_equal(
         prepared.values_and_grad(scores)[1], loss.grad_and_hess(scores, y, groups, 1)[0]
     )
+
+
+# --- noise -------------------------------------------------------------------------------------
+
+
+def test_each_tree_has_its_own_noise_and_each_seed() -> None:
+    scores, y, groups = medium_data(17)
+    first = StochasticLambdaRank().grad_and_hess(scores, y, groups)[0]
+    np.testing.assert_array_equal(
+        StochasticLambdaRank().grad_and_hess(scores, y, groups, 0)[0], first
+    )
+    assert not np.allclose(StochasticLambdaRank().grad_and_hess(scores, y, groups, 1)[0], first)
+    other = StochasticLambdaRank(random_state=1).grad_and_hess(scores, y, groups)[0]
+    assert not np.allclose(other, first)
+
+
+def test_without_noise_it_is_lambdarank() -> None:
+    scores, y, groups = medium_data(18, grid=True)
+    for norm in (False, True):
+        plain = LambdaRank(norm=norm).grad_and_hess(scores, y, groups)
+        still = StochasticLambdaRank(noise=0.0, norm=norm).grad_and_hess(scores, y, groups)
+        for expected, found in zip(plain, still, strict=True):
+            np.testing.assert_array_equal(found, expected)  # halves of two draws are exact

@@ -39,7 +39,7 @@ def by_hand(X: Any, fill: Any) -> Any:
 
 
 def test_all_but_trees_and_hashes_fill_in() -> None:
-    assert set(MODELS) - set(FILLERS) == {"boosted", "random"}
+    assert set(MODELS) - set(FILLERS) == {"boosted", "ensemble", "random"}
 
 
 @every_filler

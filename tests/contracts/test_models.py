@@ -26,7 +26,14 @@ SOURCE = Path(rw.__file__).parent
 MATRIX = {"predtron-label-ranker"}  # a data set has one label for each row, not many
 every_model = pytest.mark.parametrize("name", [name for name in MODELS if name not in MATRIX])
 NAMES = ["title", "body", "age", "clicks"]
-SMALL: dict[str, dict[str, Any]] = {"boosted": {"n_estimators": 3, "min_child_samples": 1}}
+SMALL: dict[str, dict[str, Any]] = {
+    "boosted": {"n_estimators": 3, "min_child_samples": 1},
+    "ensemble": {
+        "members": rw.BoostedRanker(min_child_samples=1),
+        "n_models": 2,
+        "n_estimators": 3,
+    },
+}
 
 
 def make_data(names: list[str] | None = None) -> rw.Dataset:
@@ -81,7 +88,7 @@ def test_every_model_answers_the_protocol(name: str) -> None:
     assert all(len(curve) > 0 for curve in model.curves().values())
     assert all(isinstance(key, str) for key in model.summary())
     assert model.has_path == callable(getattr(model, "path", None))
-    assert model.takes_valid() == (name == "boosted")
+    assert model.takes_valid() == (name in ("boosted", "ensemble"))
 
 
 @every_model

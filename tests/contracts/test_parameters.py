@@ -21,7 +21,7 @@ JUNK = ["abc", "maybe", -1, 7.5, 1e400, math.nan, [], {}, object(), b"l2", True,
 # Any text is a label to reject with.
 OWN = {"loss", "metric", "eval_metric", "kernel", "margin", "layers", "classes", "representation"}
 OWN |= {"reject", "lightgbm_params", "params", "grid", "update", "variant", "schedule", "mode"}
-OWN |= {"norm", "newton", "select_by", "n_jobs"}
+OWN |= {"norm", "newton", "select_by", "n_jobs", "members", "bag"}
 ANYTHING = {"reject_label"}
 
 
@@ -73,12 +73,12 @@ def test_numbers_of_numpy_are_numbers(kind: str, name: str) -> None:
     ("params", "message"),
     [
         ({"foo": 1}, "LightGBM has no parameter 'foo'."),
-        ({"lamda_l2": 1}, "LightGBM has no parameter 'lamda_l2'. Did you mean 'lambda_l2'?"),
+        ({"lamda_l1": 1}, "LightGBM has no parameter 'lamda_l1'. Did you mean 'lambda_l1'?"),
         ({"num_leaves": 3}, "lightgbm_params must not have 'num_leaves': use num_leaves."),
     ],
 )
 def test_a_misspelt_parameter_of_lightgbm(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         fit(rw.BoostedRanker(lightgbm_params=params))
-    known = {"lambda_l2": 1.0, "monotone_constraints_method": "basic"}
+    known = {"lambda_l1": 0.01, "monotone_constraints_method": "basic"}
     fit(rw.BoostedRanker(min_child_samples=1, lightgbm_params=known))

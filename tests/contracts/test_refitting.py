@@ -25,6 +25,7 @@ RANKERS: list[Any] = [
     rw.PAMIR(),
     rw.PredtronRanker(),
     rw.BoostedRanker(n_estimators=3, min_child_samples=2),
+    rw.EnsembleRanker([rw.LinearRanker(alpha=0.1), rw.PAMIR(n_triplets=50)], n_models=2),
 ]
 LABELLERS: list[Any] = [rw.PRank(), rw.WidrowHoff(), rw.MulticlassPerceptron()]
 LABELLERS += [rw.PredtronClassifier(), rw.PredtronOrdinal()]

@@ -31,6 +31,7 @@ from rankwright.models import CLASSES
 from rankwright.online import OnlineRanker, SLAMPerceptron
 from rankwright.predtron import PredtronRanker
 from rankwright.solvers import SOLVERS
+from rankwright.trees import BoostedRanker
 from rankwright.trees.objective import terms_of
 from tests.reference.weights import WEIGHTED, mean_loss
 
@@ -313,6 +314,11 @@ def test_trees_fit_the_gradient_of_the_weighted_loss(name: str) -> None:
 
 SMALL: dict[str, dict[str, Any]] = {
     "BoostedRanker": {"n_estimators": 5, "min_child_samples": 2, "n_jobs": 1},
+    "EnsembleRanker": {
+        "members": BoostedRanker(min_child_samples=2),
+        "n_estimators": 3,
+        "n_jobs": 1,
+    },
     "PAMIR": {"n_triplets": 200},
 }
 

@@ -13,6 +13,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.exports import TARGETS, Certificate
+from tests.contracts.exported_sums import partly_linear
 from tests.interfaces.conftest import Cli
 from tests.interfaces.test_cli_output import LIMITED
 
@@ -261,3 +262,46 @@ def test_a_comparison_exports_its_winner(run: Cli, tmp_path: Path) -> None:
     assert "Not exported to elasticsearch" in (tmp_path / "other" / "report.html").read_text()
     code, _, err = run(*words, "--export", "elastic-search", "--overwrite")
     assert (code, "Did you mean 'elasticsearch'?" in err) == (2, True)
+
+
+def test_a_comparison_exports_the_best_model_that_a_target_can_hold(
+    run: Cli, tmp_path: Path
+) -> None:
+    rw.write_letor(partly_linear(), tmp_path / "train.txt")
+    (tmp_path / "mine.toml").write_text(
+        """[models.sum]
+model = "boosted"
+params = { base = "linear", n_estimators = 10, num_leaves = 4 }
+
+[models.few-trees]
+model = "boosted"
+params = { n_estimators = 1, num_leaves = 3 }
+"""
+    )
+    words = ["compare", "train.txt", "--trials", 1, "-j", 1, "--models", "mine.toml"]
+    code, _, err = run(*words, "-o", "run", "--export", "elasticsearch")
+    assert code == 0, err
+    card = json.loads((tmp_path / "run" / "comparison.json").read_text())["card"]["export"]
+    assert card["model"] == "few-trees"
+    assert list(card["passed_over"]) == ["sum"]
+    assert "which elasticsearch cannot hold" in card["passed_over"]["sum"]
+    assert "rankwright: sum (ndcg@10 0." in err
+    assert ") was passed over: the model is a sum of a linear part and trees, which elastic" in err
+    assert "run/exported.rw: few-trees (ndcg@10 0." in err
+    assert ", the best model that elasticsearch can hold, fitted to all queries" in err
+    # The best model is the refitted one all the same; what was exported lies beside it.
+    assert "linear_coef_" in vars(rw.load(tmp_path / "run" / "model.rw"))
+    exported = rw.load(tmp_path / "run" / "exported.rw")
+    assert exported.n_iter_ == 1
+    assert rw.load(tmp_path / "run" / "winner.grid.rw").n_iter_ == 2  # and the shift
+    assert rw.verify(tmp_path / "run" / "winner.cert.json").passed
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "sum was not exported: the model is a sum of a linear part and trees" in page
+    assert "Exported to elasticsearch, few-trees: <a" in page
+    # A target that can hold the best one gets it.
+    code, _, err = run(*words, "-o", "run", "--export", "c")
+    assert code == 0
+    card = json.loads((tmp_path / "run" / "comparison.json").read_text())["card"]["export"]
+    assert (card["model"], card["passed_over"]) == ("sum", {})
+    assert "passed over" not in err
+    assert "Exported to c: <a" in (tmp_path / "run" / "report.html").read_text()

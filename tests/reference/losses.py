@@ -355,22 +355,28 @@ def neumann_terms(scores: Values, phi: Values, eps: float = 0.0, n_digits: int =
 
 
 def lambdarank(
-    scores: Values, y: Values, sigma: float = 1.0, k: int = 30, norm: bool = False
+    scores: Values,
+    y: Values,
+    sigma: float = 1.0,
+    k: int = 30,
+    norm: bool = False,
+    ranked_by: Values | None = None,
 ) -> Terms:
     """Directions and curvatures by LightGBM's conventions.
 
-    Documents are ranked by score, ties in row order. A pair with ``y_i > y_j`` counts if one of
-    the two ranks is at most `k`. Its |Delta NDCG| is the difference of gains times that of the
-    discounts, divided by the best DCG at `k`; with `norm` also by ``0.01 + |s_i - s_j|``, unless
-    all scores are equal. With `norm` the query is rescaled by ``log2(1 + S)/S``, where S is the sum
-    of ``|lambda_i| + |lambda_j|`` over pairs.
+    Documents are ranked by score, or by other numbers, ties in row order. A pair with ``y_i > y_j``
+    counts if one of the two ranks is at most `k`. Its |Delta NDCG| is the difference of gains times
+    that of the discounts, divided by the best DCG at `k`; with `norm` also by
+    ``0.01 + |s_i - s_j|``, unless all scores are equal. With `norm` the query is rescaled by
+    ``log2(1 + S)/S``, where S is the sum of ``|lambda_i| + |lambda_j|`` over pairs.
     """
     m = len(y)
     grad, hess = np.zeros(m), np.zeros(m)
     best = ideal_dcg(y, k)
     if best == 0:
         return grad, hess
-    order = sorted(range(m), key=lambda row: -scores[row])
+    keys = scores if ranked_by is None else ranked_by
+    order = sorted(range(m), key=lambda row: -keys[row])
     rank = {row: r for r, row in enumerate(order, start=1)}
     spread = max(scores) > min(scores)
     total = 0.0
@@ -392,6 +398,23 @@ def lambdarank(
         scale = math.log2(1 + total) / total
         return grad * scale, hess * scale
     return grad, hess
+
+
+def stochastic_lambdarank(
+    scores: Values, y: Values, noise: Sequence[Values], sigma: float, k: int, norm: bool
+) -> Terms:
+    """Means of directions and curvatures over draws, ranked by scores plus each draw's noise."""
+    drawn = [
+        lambdarank(scores, y, sigma, k, norm, [s + e for s, e in zip(scores, draw, strict=True)])
+        for draw in noise
+    ]
+    grads, hessians = zip(*drawn, strict=True)
+    return np.mean(grads, axis=0), np.mean(hessians, axis=0)
+
+
+def gumbel(u: float) -> float:
+    """Return the number of Gumbel's distribution below which a share `u` lies."""
+    return -math.log(-math.log(u))
 
 
 def _logistic(x: float) -> float:

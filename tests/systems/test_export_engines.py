@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,15 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.exports.rules import rules_of
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options
-from tests.contracts.exported_engines import disagreement, random_forests, random_linear
+from tests.contracts.exported_engines import (
+    disagreement,
+    random_forests,
+    random_linear,
+    random_sums,
+)
 from tests.contracts.exported_models import MODELS, ROWS
 from tests.contracts.test_export_bits import ranker
 from tests.reference.forest import NAN, Split
@@ -56,6 +64,14 @@ def test_linear_models_have_the_same_bits(place: tuple[str, Options]) -> None:
             assert disagreement(*place, case) is None
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_have_the_same_bits(place: tuple[str, Options], seed: int) -> None:
+    if place[0] == "xgboost":
+        return  # which refuses them
+    for case in random_sums(place[0], seed, place[1]):
+        assert disagreement(*place, case) is None
+
+
 def test_many_trees(place: tuple[str, Options], tmp_path: Path) -> None:
     certificate = rw.export(
         MODELS["trees"](),
@@ -92,12 +108,46 @@ def test_a_tree_that_is_a_chain(place: tuple[str, Options], tmp_path: Path) -> N
     assert certificate.exact
 
 
+OF_FLOATS = """
+import java.io.*;
+
+final class Floats {
+    public static void main(String[] none) throws IOException {
+        DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
+        float[] x = new float[8];
+        while (in.available() > 0) {
+            for (int j = 0; j < 8; ++j) {
+                x[j] = in.readFloat();
+            }
+            System.out.println(model.score(x));
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["linear with imputation", "sum with imputation"])
+def test_floats_that_are_missing_in_java(name: str, tmp_path: Path) -> None:
+    """A float that is missing is filled in by a float, and for the linear part alone."""
+    if shutil.which("javac") is None:
+        pytest.skip("needs javac and java")
+    model = MODELS[name]()
+    rules = rules_of(model)
+    (tmp_path / "model.java").write_bytes(target_named("java").write(rules, Options()).content)
+    (tmp_path / "Floats.java").write_text(OF_FLOATS)
+    subprocess.run(["javac", "model.java", "Floats.java"], cwd=tmp_path, check=True)
+    given = ROWS[:200].astype(">f4").tobytes()
+    run = ["java", "-cp", str(tmp_path), "Floats"]
+    said = subprocess.run(run, input=given, check=True, capture_output=True).stdout.split()
+    assert [float(score) for score in said] == model.predict(ROWS[:200]).tolist()
+
+
 def test_the_file_is_valid_onnx(tmp_path: Path) -> None:
     try:
         import onnx
     except ImportError:
         missing("onnx")
-    for name in ("trees", "prank", "linear with imputation"):
+    for name in ("trees", "prank", "linear with imputation", "sum with imputation"):
         rw.export(MODELS[name](), "onnx", tmp_path / f"{name}.onnx")
         model = onnx.load(tmp_path / f"{name}.onnx")
         onnx.checker.check_model(model, full_check=True)

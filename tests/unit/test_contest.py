@@ -269,15 +269,15 @@ def test_as_good_and_cheaper(base: Any) -> None:
     dear = standing(
         "dear", base - 0.001 + noise(0.05), score_us=60.0, features_used=3.0, n_features=136
     )
-    assert told(best, dear)[1] == "Take best: none that is as good is much cheaper."
+    assert told(best, dear)[1] == "Take best: none that is as good is simpler or much cheaper."
     same = standing(
         "same", base - 0.001 + noise(0.05), score_us=4.0, features_used=100.0, n_features=136
     )
-    assert told(best, same)[1] == "Take best: none that is as good is much cheaper."
+    assert told(best, same)[1] == "Take best: none that is as good is simpler or much cheaper."
     nothing = standing(
         "nothing", base - 0.001 + noise(0.05), score_us=0.1, features_used=0.0, n_features=136
     )
-    assert told(best, nothing)[1] == "Take best: none that is as good is much cheaper."
+    assert told(best, nothing)[1] == "Take best: none that is as good is simpler or much cheaper."
 
 
 def test_baselines_are_tested_by_themselves(base: Any) -> None:
@@ -372,6 +372,48 @@ def test_the_cheapest_of_those_as_good(base: Any) -> None:
     assert told(best, *some)[1].startswith("Take cheap: ")
     half = standing("half", base - 0.001 + noise(0.05), features_used=50.0, n_features=136)
     assert told(best, half)[1].endswith("worse), 50 of 136 features.")
+
+
+def even(seed: int) -> Any:
+    spread = noise(0.05, seed)
+    return spread - spread.mean()
+
+
+def test_the_simpler_of_those_as_good(base: Any) -> None:
+    """Weighted sums, one forest, a forest on a sum, several models: in this order."""
+    families = ("linear", "trees", "graft", "ensemble")
+    models = {
+        name: standing(name, base - 0.001 * i + even(4 - i), name, score_us=1.0)
+        for i, name in enumerate(reversed(families))
+    }
+    ensemble, graft, trees, linear = models.values()
+    best = standing("best", base + 0.002, "ensemble", score_us=1.0)
+    words = {
+        "linear": "a weighted sum",
+        "trees": "one forest",
+        "graft": "one forest on a weighted sum",
+    }
+    for others in ([ensemble, graft, trees, linear], [ensemble, graft, trees], [ensemble, graft]):
+        take = others[-1].name
+        do = told(best, *others)[1]
+        assert do.startswith(f"Take {take}: as good as best within noise (at most 0.0")
+        assert do.endswith(f"worse), {words[take]}.")
+    assert told(best, ensemble)[1] == "Take best: none that is as good is simpler or much cheaper."
+    # What is less simple is not taken for being cheaper, and what is worse is not as good.
+    winner = standing("winner", base + 0.002, "linear", score_us=9.0)
+    assert told(winner, trees)[1].startswith("Take winner: none")
+    poor = standing("poor", base - 0.1 + noise(0.02), "linear", score_us=0.1)
+    assert told(best, poor, trees)[1].startswith("Take trees: ")
+    # A family of one's own is neither simpler nor less simple than any.
+    own = standing("own", base - 0.001 + even(1), "mine", score_us=0.1)
+    assert told(best, own)[1].endswith("worse), 10 times cheaper to score.")
+
+
+def test_of_equally_simple_and_cheap_ones_the_better(base: Any) -> None:
+    best = standing("best", base + 0.002, "trees", score_us=9.0)
+    good = standing("good", base + even(1), "linear", score_us=0.11)
+    less = standing("less", base - 0.001 + even(2), "linear", score_us=0.1)
+    assert told(best, good, less)[1].startswith("Take good: ")
 
 
 def test_how_much_worse_where_less_is_better(base: Any) -> None:

@@ -33,6 +33,12 @@ from tests.reference.forest import NAN, Split
 
 EXPORTABLE: dict[str, Any] = {
     "BoostedRanker": lambda: rw.BoostedRanker(n_estimators=5, n_jobs=1).fit(FILLED, LABELS, QID),
+    "BoostedRanker on a base": lambda: rw.BoostedRanker(
+        n_estimators=5, n_jobs=1, base=rw.LinearRanker()
+    ).fit(FILLED, LABELS, QID),
+    "EnsembleRanker": lambda: rw.EnsembleRanker(
+        [rw.LinearRanker(), rw.BoostedRanker(n_estimators=3)], n_models=2, n_jobs=1
+    ).fit(FILLED, LABELS, QID),
     "LinearRanker": lambda: rw.LinearRanker().fit(FILLED, LABELS, QID),
     "DominationRank": lambda: rw.DominationRank().fit(FILLED, LABELS, QID),
     "SLAMPerceptron": lambda: rw.SLAMPerceptron().fit(FILLED, LABELS, QID),
@@ -51,6 +57,7 @@ def by_rules(rules: Rules, X: Any) -> Any:
     """Score rows by the form in between, in doubles, one row and one node at a time."""
     found: list[Any] = []
     for x in X.astype(np.float64):
+        score: Any = 0.0
         if rules.trees is not None:
             trees, total = rules.trees, 0.0
             for k in range(trees.n_trees):
@@ -63,11 +70,11 @@ def by_rules(rules: Rules, X: Any) -> Any:
                     )
                     node = int((forest.left if left else forest.right)[i])
                 total += trees.leaf[int(forest.leaf_begin[k]) + ~node]
-            found.append([total])
-        else:
-            assert rules.linear is not None
+            score = np.array([total])
+        if rules.linear is not None:
             x = x if rules.linear.fill is None else np.where(np.isnan(x), rules.linear.fill, x)
-            found.append(rules.linear.weights @ x + rules.linear.bias)
+            score = score + (rules.linear.weights @ x + rules.linear.bias)
+        found.append(score)
     return np.array(found)
 
 

@@ -20,6 +20,7 @@ from rankwright.losses import (
     RankHinge,
     RankLogistic,
     SmoothSLAM,
+    StochasticLambdaRank,
 )
 from rankwright.losses.loss import Loss
 from rankwright.metrics import AP, NDCG, DominationError, PairwiseError
@@ -615,6 +616,43 @@ def test_lambdarank_refuses() -> None:
         message = f"LambdaRank needs labels from 0 to 1000, but they go from {range_}."
         rejects(message, LambdaRank().grad_and_hess, [0.0, 0.0], y)
     assert not hasattr(LambdaRank(), "value_and_grad")
+
+
+def test_stochastic_lambdarank_of_two_documents_is_lambdarank() -> None:
+    """Whichever comes first, a swap changes as much."""
+    plain = LambdaRank().grad_and_hess([0.0, 1.0], [1, 0])
+    grad, hess = (found.tolist() for found in plain)
+    check_pair(StochasticLambdaRank(noise=3.0), [0.0, 1.0], [1, 0], grad, hess)
+
+
+def test_stochastic_lambdarank_of_equal_scores_weighs_by_the_mean_over_all_orders() -> None:
+    # Two documents are as often at each pair of the ranks 1, 2 and 3. Of y = (1, 0, 0), gain 1 and
+    # best DCG 1, two pairs push by half of that.
+    change = ((1 - D2) + (1 - D3) + (D2 - D3)) / 3
+    grad, hess = StochasticLambdaRank(draws=4000).grad_and_hess([0.0, 0.0, 0.0], [1, 0, 0])
+    # The deviation of a mean over 4,000 orders is below 0.004.
+    np.testing.assert_allclose(grad, [-change, change / 2, change / 2], atol=0.02)
+    np.testing.assert_allclose(hess, [change / 2, change / 4, change / 4], atol=0.01)
+
+
+def test_gumbel_noise_gives_orders_of_plackett_and_luce() -> None:
+    # The best of y = (1, 0, 0) has strength 2 against 1 and 1: with k = 1 a pair counts if one of
+    # them is first, and then weighs 1 - d, with d the other's discount. First is the best with
+    # probability 1/2, another one with 1/4; who comes then is second with 2/3 or 1/3, or 1/2.
+    second, third = 1 - D2, 1 - D3
+    change = (second + third) / 2 / 2 + (second * 2 / 3 + third * 1 / 3) / 4
+    push = change / (1 + 2)  # e^(s_1 - s_2) = 2
+    loss = StochasticLambdaRank(draws=4000, k=1)
+    grad, _ = loss.grad_and_hess([math.log(2), 0.0, 0.0], [1, 0, 0])
+    np.testing.assert_allclose(grad, [-2 * push, push, push], atol=0.01)
+
+
+def test_stochastic_lambdarank_refuses() -> None:
+    rejects("noise must be a number >= 0, but is -1.", StochasticLambdaRank, noise=-1)
+    rejects("draws must be a positive integer, but is 0.", StochasticLambdaRank, draws=0)
+    rejects("k must be a positive integer, but is 0.", StochasticLambdaRank, k=0)
+    message = "StochasticLambdaRank needs labels from 0 to 1000, but they go from -1 to 0."
+    rejects(message, StochasticLambdaRank().grad_and_hess, [0.0, 0.0], [-1, 0])
 
 
 # --- a loss of one's own -----------------------------------------------------------------------

@@ -64,7 +64,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {"variant": "voted"} for name in REFUSED},
 }
 CASES: dict[str, dict[str, Any]] = {name: {} for name in CLASSES} | VARIANTS
-TAKE_MISSING = {"BoostedRanker", "RandomRanker", "LinearRanker-standardized", "LinearRanker-zero"}
+TAKE_MISSING = {"BoostedRanker", "EnsembleRanker", "RandomRanker"}
+TAKE_MISSING |= {"LinearRanker-standardized", "LinearRanker-zero"}
 
 
 def labels(name: str, X: Any) -> Any:
@@ -78,6 +79,8 @@ def fitted(name: str) -> Any:
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(90, 6)) * (rng.random((90, 6)) < 0.7), 3)
     more: dict[str, Any] = {"n_estimators": 5, "num_leaves": 4} if kind == "BoostedRanker" else {}
+    if kind == "EnsembleRanker":
+        more = {"members": ["lambdarank-trees", "linear"], "n_models": 2, "n_estimators": 3}
     model = getattr(import_module(CLASSES[kind]), kind)(**CASES[name] | more)
     ids = [np.repeat(np.arange(9), 10)] if isinstance(model, rw.estimator.Ranker) else []
     with warnings.catch_warnings():

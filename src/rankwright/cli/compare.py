@@ -24,6 +24,7 @@ from rankwright.cli.standings import print_leaderboard, print_segments
 from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     AllowOverlap,
+    HalveAbove,
     Json,
     Processes,
     SpreadsheetSafe,
@@ -78,7 +79,8 @@ ExportTo = Annotated[
     str | None,
     typer.Option(
         "--export",
-        help="Export the best model, fitted to all queries, to this target (export --list).",
+        help="Export the best model that this target can hold, fitted to all queries (export "
+        "--list).",
     ),
 ]
 Overwrite = Annotated[
@@ -99,6 +101,7 @@ def compare(
     segment: Segments = None,
     noise: Noises = None,
     trials: Trials = 8,
+    halve_above: HalveAbove = 150_000,
     seed: Seed = 0,
     out: RunFolder = "comparison",
     title: Title = "",
@@ -115,7 +118,7 @@ def compare(
     """Compare rankers on your data: say which is best, and whether that is certain.
 
     With the same --out again, it does only what is missing. Exits with 1 if a model failed, or
-    the best one cannot be exported.
+    none can be exported.
     """
     from rankwright.comparison.compare import compare as run
 
@@ -129,19 +132,11 @@ def compare(
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)
     place: Any = {"folder": out, "overwrite": overwrite, "allow_overlap": allow_overlap}
+    budget: Any = {"n_trials": trials, "random_state": seed, "halve_above": halve_above or None}
+    budget |= {"n_jobs": jobs, "verbose": True}
     with resumable("--overwrite"):
         with plain_warnings():
-            result = run(
-                parts,
-                entries,
-                metrics=metrics,
-                n_trials=trials,
-                random_state=seed,
-                n_jobs=jobs,
-                **place,
-                segments=segment or [],
-                verbose=True,
-            )
+            result = run(parts, entries, metrics=metrics, segments=segment or [], **budget, **place)
         _study_noise(result, entries, noise or [], out, seed, jobs)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         result.card |= {"title": title, "files": list(filter(None, [data, valid, test]))}
@@ -230,6 +225,8 @@ def _print_result(result: Comparison, entries: list[Entry], as_json: bool, as_cs
             f"rankwright: {failure.model} failed on {failure.fold}: {failure.reason}", err=True
         )
     _tell_scale(entries)
+    if " 1/" in result.card["budget"]:
+        typer.echo(f"Each model had {result.card['budget']}.", err=True)
 
 
 def _study_noise(

@@ -190,24 +190,49 @@ def refit_of(refit: str | None, target: str | None, folder: str) -> str | None:
 
 
 def export_winner(result: Comparison, model: str, target: str, folder: str) -> None:
-    """Export a model into the folder of a comparison; the run card tells of it, or why not."""
+    """Export the best model that a target can hold; the run card tells of it, or why not.
+
+    ``model`` is the file of the best model, fitted to all queries. If another one is exported, it
+    is written to the folder.
+    """
+    from rankwright.comparison.shipping import NothingHeldError, export_best
     from rankwright.exceptions import DataError
     from rankwright.exports.exporting import Paths
-    from rankwright.exports.exporting import export as run
     from rankwright.exports.targets.registry import target_named
-    from rankwright.persistence import load
+    from rankwright.persistence import load, save
 
     out = Path(folder) / f"winner{target_named(target).suffix}"
     told: dict[str, Any] = {"target": target}
-    try:
-        with doing(f"Exporting {result.best} to {target}"):
-            sample = result.folds[0].test
-            certificate = run(load(model), target, out, data=sample, overwrite=True)
-    except DataError as error:  # what was compared stays
-        told["failed"] = str(error)
-        typer.echo(f"rankwright: {result.best} was not exported: {error}", err=True)
-    else:
-        told["certificate"] = Paths.beside(out).certificate.name
-        told["text"] = certificate.text(out, "the test queries")
-        typer.echo(f"{out}: {told['text']}", err=True)
     result.card["export"] = told
+    try:
+        with doing(f"Exporting to {target}"):
+            refitted = {result.best: load(model)}
+            done = export_best(result, target, out, refitted=refitted, overwrite=True)
+    except DataError as error:  # what was compared stays
+        reasons = error.passed_over if isinstance(error, NothingHeldError) else {}
+        told["failed"], told["passed_over"] = str(error), reasons
+        for name, reason in (reasons or {result.best: str(error)}).items():
+            typer.echo(f"rankwright: {name} was not exported: {reason}", err=True)
+        return
+    told |= {"model": done.name, "passed_over": done.passed_over}
+    told["certificate"] = Paths.beside(out).certificate.name
+    told["text"] = done.certificate.text(out, "the test queries")
+    if done.passed_over:
+        place = Path(folder) / "exported.rw"
+        save(done.model, place)
+        _tell_passed_over(result, told, place)
+    typer.echo(f"{out}: {told['text']}", err=True)
+
+
+def _tell_passed_over(result: Comparison, told: dict[str, Any], place: Path) -> None:
+    """Say which better models a target cannot hold, and which one it got."""
+    first = result.metrics[0]
+    means = {s.name: f"{first} {s.means[first]:.4f}" for s in result.standings}
+    for name, reason in told["passed_over"].items():
+        typer.echo(f"rankwright: {name} ({means[name]}) was passed over: {reason}", err=True)
+    name = told["model"]
+    typer.echo(
+        f"{place}: {name} ({means[name]}), the best model that {told['target']} can hold, fitted "
+        "to all queries",
+        err=True,
+    )

@@ -66,6 +66,13 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", callback=_checked_jobs, help="Threads; all cores by default."),
 ]
+HalveAbove = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="With more training documents, trials see samples first, and thirds go on; 0 never.",
+    ),
+]
 Processes = Annotated[
     int | None,
     typer.Option(

@@ -15,6 +15,7 @@ from rankwright.cli.next_steps import train_command
 from rankwright.cli.stopping import resumable
 from rankwright.cli.terminal import (
     DataFile,
+    HalveAbove,
     Json,
     Params,
     Processes,
@@ -66,6 +67,7 @@ def tune(
         str,
         typer.Option("--metric", "-m", help="What to optimise, or FILE.py:FUNCTION, which is run."),
     ] = "ndcg@10",
+    halve_above: HalveAbove = 150_000,
     sampler: Sampler = "random",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
@@ -103,6 +105,7 @@ def tune(
             metric=measured,
             sampler=_sampler(sampler),
             random_state=seed,
+            halve_above=halve_above or None,
             n_jobs=jobs,
             path=study,
             verbose=True,
@@ -130,21 +133,21 @@ def _check_outputs(study: str | None, out: str | None, data: str) -> None:
 
 def _print_trials(result: Study, command: str | None, as_json: bool, err: bool) -> None:
     """Print the best trials; on standard error where the model is the output."""
-    from rankwright.comparison.views import parameter_text
+    from rankwright.comparison.views import parameter_text, share_text
 
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "command": command}, indent=2), err=err)
         return
-    shown = sorted(
-        (t for t in result.trials if not t.error),
-        key=lambda t: -t.value if result.higher_is_better else t.value,
-    )
+    shown = [t for t in result.best_first() if not t.error][:10]
     rows = [
-        [str(t.number), f"{t.value:.4f}", *map(parameter_text, t.params.values())]
-        for t in shown[:10]
+        [str(t.number), f"{t.value:.4f}", *map(parameter_text, t.params.values())] for t in shown
     ]
     best = result.best.params
-    print_table(["trial", result.metric, *best], rows, err=err)
+    heads = ["trial", result.metric, *best]
+    if any(t.share < 1 for t in result.trials):
+        heads.append("of the queries")
+        rows = [[*row, share_text(t.share)] for row, t in zip(rows, shown, strict=True)]
+    print_table(heads, rows, err=err)
     typer.echo(f"\n{command or _best_text(best)}", err=err)
 
 

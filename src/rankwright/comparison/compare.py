@@ -17,6 +17,7 @@ import numpy as np
 
 from rankwright.comparison.entries import Entry, check_entry_names, lineup
 from rankwright.comparison.executors import executor_for, run_all
+from rankwright.comparison.halving import HALVE_ABOVE, budget_text, rungs
 from rankwright.comparison.keys import key
 from rankwright.comparison.place import comparison_folder
 from rankwright.comparison.result import Comparison, Failure
@@ -40,7 +41,8 @@ from rankwright.threads import n_threads
 
 DEFAULT_TRIALS = 8
 # The slowest first, so that no process is left alone with them at the end.
-_ORDER = {"trees": 0, "": 1, "linear": 2, "online": 3, "baseline": 4}
+_SLOWEST = ("ensemble", "graft", "trees", "", "linear", "online", "baseline")
+_ORDER = {name: place for place, name in enumerate(_SLOWEST)}
 
 
 def compare(
@@ -52,6 +54,7 @@ def compare(
     metrics: Sequence[MetricLike] = DEFAULT_METRICS,
     n_trials: int = DEFAULT_TRIALS,
     random_state: int = 0,
+    halve_above: int | None = HALVE_ABOVE,
     n_jobs: int | None = 1,
     executor: Executor | None = None,
     folder: PathLike | None = None,
@@ -78,6 +81,10 @@ def compare(
         Parameters to try for each model and fold: first the model's own, then seeded draws.
     random_state : int, default 0
         Seed of splits, draws and tests.
+    halve_above : int, optional
+        With more training documents than this, 150,000 by default, trials run on samples of the
+        training queries first, and thirds of them go on (:mod:`rankwright.comparison.halving`).
+        The same for every model; None never samples.
     n_jobs : int, optional
         Processes; 1, the default, is this one. None is one for each core. Models and metrics of
         your own may be defined in a notebook. The results do not depend on it.
@@ -127,21 +134,22 @@ def compare(
         raise ValueError("metrics must name at least one metric.")
     main = next(iter(asked))
     check_count("n_trials", n_trials)
+    check_count("halve_above", halve_above, optional=True)
     folds = _as_folds(data, test, valid, random_state)
     _check_metrics(asked, folds)
     if not allow_overlap:
         check_overlap(folds)
     parts_by_each(segments, [fold.test for fold in folds])  # before the long training
-    settings = {"trials": n_trials, "random_state": random_state}
+    settings = {"trials": n_trials, "random_state": random_state, "halve_above": halve_above}
     data_hashes = {fold.name: fold.fingerprint for fold in folds}
     about = {"data": data_hashes, "metric": main, **settings}
     with comparison_folder(folder, about, overwrite=overwrite) as place:
         jobs = [
-            _fold_job(entry, fold, place, asked[main], n_trials=n_trials, random_state=random_state)
+            _fold_job(entry, fold, place, asked[main], n_trials, random_state, halve_above)
             for entry in entries
             for fold in folds
         ]
-        with heard(verbose, show_models(entries, len(folds), n_trials), callback) as told:
+        with heard(verbose, show_models(_fits_of(jobs)), callback) as told:
             outcomes, failures = _run_jobs(jobs, place, n_jobs, executor, _one_at_a_time(told))
         result = Comparison.build(
             entries,
@@ -149,7 +157,11 @@ def compare(
             list(metrics),
             outcomes,
             failures,
-            settings={**settings, "processes": n_threads(n_jobs)},
+            settings={
+                **settings,
+                "budget": _budget(folds, n_trials, halve_above),
+                "processes": n_threads(n_jobs),
+            },
             seconds=time.perf_counter() - begin,
             segments=segments,
         )
@@ -219,7 +231,16 @@ class _FoldJob:
         return self.entry.name, self.fold.name
 
 
-def _fold_job(entry: Entry, fold: Fold, place: Path, metric: Metric, **options: int) -> _FoldJob:
+def _fold_job(
+    entry: Entry,
+    fold: Fold,
+    place: Path,
+    metric: Metric,
+    n_trials: int,
+    random_state: int,
+    halve_above: int | None,
+) -> _FoldJob:
+    options = {"n_trials": n_trials, "random_state": random_state, "halve_above": halve_above}
     # What the metric looks at is no part of the data's fingerprint: models do not see it.
     columns = {name: columns_of(part, [metric]) for name, part in fold.parts().items()}
     asked = {"entry": entry.describe(), "fold": fold.name, "metric": metric, **options}
@@ -230,6 +251,22 @@ def _fold_job(entry: Entry, fold: Fold, place: Path, metric: Metric, **options: 
         place / "models" / entry.name / fold.name,
         key(what="search", data=fold.fingerprint, columns=columns, **asked),
     )
+
+
+def _budget(folds: list[Fold], n_trials: int, halve_above: int | None) -> str:
+    """Say what each model may spend; folds of other sizes may differ."""
+    plans = [rungs(fold.train.n_docs, n_trials, halve_above) for fold in folds]
+    return "; ".join(dict.fromkeys(map(budget_text, plans)))
+
+
+def _fits_of(jobs: list[_FoldJob]) -> dict[tuple[str, str], int]:
+    """Return how many fits each job has."""
+    steps = {}
+    for job in jobs:
+        n_trials = job.arguments["n_trials"] if job.entry.space else 1
+        plan = rungs(job.fold.train.n_docs, n_trials, job.arguments["halve_above"])
+        steps[job.name] = sum(rung.n_trials for rung in plan)
+    return steps
 
 
 def _run_jobs(
@@ -243,7 +280,7 @@ def _run_jobs(
     outcomes = _finished_before(jobs, place, callback)
     failures = []
     missing = [job for job in jobs if job.name not in outcomes]
-    missing.sort(key=lambda job: _ORDER.get(job.entry.family, 1))
+    missing.sort(key=lambda job: _ORDER.get(job.entry.family, _ORDER[""]))
     data = place / ".data"
     shutil.rmtree(data, ignore_errors=True)  # of a run that was killed
     try:

@@ -26,7 +26,13 @@ _FILES = (
     *("metrics.csv", "models.csv", "timings.csv", "pairs.csv", "per_query.csv"),
     *("leaderboard.tex", "comparison.json", "report.html"),
 )
-_KEPT = ("models", "model.rw", "scores.txt", _ABOUT)  # in the folder too, and not a table
+_KEPT = (
+    "models",
+    "model.rw",
+    "exported.rw",
+    "scores.txt",
+    _ABOUT,
+)  # in the folder too, and not a table
 _HOW = "Choose another folder, or replace its results: overwrite=True (--overwrite)."
 
 

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rankwright.comparison.views import parameter_text
+from rankwright.comparison.views import parameter_text, share_text
 from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
-    from rankwright.comparison.entries import Entry
     from rankwright.comparison.noise_study import Fit
     from rankwright.comparison.trial import Event
     from rankwright.comparison.tune import Trial
 
 
 @contextlib.contextmanager
-def show_models(
-    entries: Sequence[Entry], n_folds: int, n_trials: int
-) -> Iterator[Callable[[Event], None]]:
-    """Show a bar for each model, and a line for each that is finished on a fold."""
-    steps = {entry.name: n_trials if entry.space else 1 for entry in entries}  # of one fold
+def show_models(steps: Mapping[tuple[str, str], int]) -> Iterator[Callable[[Event], None]]:
+    """Show a bar for each model, and a line for each that is finished on a fold.
+
+    ``steps`` are the fits of each model and fold.
+    """
+    totals: dict[str, int] = {}
+    for (name, _), n in steps.items():
+        totals[name] = totals.get(name, 0) + n
     with display() as shown:
-        everything = shown.bar("all", n_folds * sum(steps.values()), quiet=True)
-        bars = {name: shown.bar(name, n * n_folds, quiet=True) for name, n in steps.items()}
+        everything = shown.bar("all", sum(totals.values()), quiet=True)
+        bars = {name: shown.bar(name, n, quiet=True) for name, n in totals.items()}
 
         def show(event: Event) -> None:
             if event.kind == "trial":
@@ -34,8 +36,9 @@ def show_models(
                 return
             if event.kind == "kept":
                 # No time was spent on it: it says nothing about the time that is left.
-                everything.total = (everything.total or 0) - steps[event.model]
-                bars[event.model].update("kept", advance=steps[event.model])
+                kept = steps[event.model, event.fold]
+                everything.total = (everything.total or 0) - kept
+                bars[event.model].update("kept", advance=kept)
             shown.line(f"{event.model} {event.fold}: {_outcome(event, everything)}")
 
         yield show
@@ -52,17 +55,18 @@ def _outcome(event: Event, everything: Bar) -> str:
 
 
 @contextlib.contextmanager
-def show_trials(n_trials: int, metric: str) -> Iterator[Callable[[Trial], None]]:
-    """Show a bar of the trials, and a line for each."""
+def show_trials(n_fits: int, metric: str) -> Iterator[Callable[[Trial], None]]:
+    """Show a bar of the trials, and a line for each; some run several times, on ever more."""
     with display() as shown:
-        bar = shown.bar("trials", n_trials, quiet=True)
+        bar = shown.bar("trials", n_fits, quiet=True)
 
         def show(trial: Trial) -> None:
             params = (f"{name}={parameter_text(value)}" for name, value in trial.params.items())
             what = trial.error or f"{metric} {trial.value:.4f}"
-            bar.update(done=trial.number + 1)
+            bar.update(advance=1)
+            on = "" if trial.share == 1 else f" on {share_text(trial.share)} of the queries"
             shown.line(
-                f"trial {trial.number}: {', '.join(params)}: {what} in {trial.seconds:.1f} s"
+                f"trial {trial.number}{on}: {', '.join(params)}: {what} in {trial.seconds:.1f} s"
             )
 
         yield show

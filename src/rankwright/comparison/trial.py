@@ -19,6 +19,7 @@ import numpy as np
 
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.facts import facts_of
+from rankwright.comparison.halving import rungs, survivors
 from rankwright.comparison.space import draw_parameters, from_plain
 from rankwright.comparison.store import json_value
 from rankwright.comparison.workers import arrived, sent, tell
@@ -30,7 +31,9 @@ from rankwright.metrics.function import FunctionMetric
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.models import make_model, name_and_params
 from rankwright.showing import Brief
+from rankwright.trees.shared_bins import shared_bins
 
 MODEL_FILE = "model.rw"
 
@@ -187,35 +190,27 @@ class Outcome(Brief):
         vars(self).update(state, model=arrived(state["model"]))
 
 
+@shared_bins()  # trees: all trials are fitted to the same features
 def run_search(
-    entry: Entry, fold: Fold, metric: Metric, *, n_trials: int, random_state: int
+    entry: Entry,
+    fold: Fold,
+    metric: Metric,
+    *,
+    n_trials: int,
+    random_state: int,
+    halve_above: int | None = None,
 ) -> Outcome:
     """Choose parameters on the validation queries; score the test queries with the best.
 
-    The first trial is the estimator as it was given; of equal trials the first is best.
+    The first trial is the estimator as it was given; of equal trials the first is best. With more
+    training documents than ``halve_above`` most trials see a sample of the training queries
+    (:mod:`rankwright.comparison.halving`), and the best is one of those that saw all.
     """
-    from rankwright.estimator import as_model
+    from rankwright.trees.shared_bins import shared_bins
 
-    sign = 1.0 if metric.higher_is_better else -1.0
     begin = time.perf_counter()
-    best: TrialResult | None = None
-    trials, chosen = [], 0
-    for number in range(n_trials if entry.space else 1):
-        params = draw_parameters(entry.space, number - 1, random_state) if number else {}
-        trial = run_trial(entry, params, fold, metric)
-        trials.append(
-            {
-                "params": trial.params,
-                "valid": trial.value,
-                "seconds": trial.seconds,
-                "warnings": trial.warnings,
-                "grown": as_model(trial.model).grown(),
-            }
-        )
-        if best is None or sign * trial.value > sign * best.value:
-            best, chosen = trial, number
-        tell(Event("trial", entry.name, fold.name, trial.value))
-    assert best is not None
+    with shared_bins():
+        best, chosen, trials = _climb(entry, fold, metric, n_trials, random_state, halve_above)
     scores, microseconds = timed_scores(best.model, fold.test)
     files = _files(best.model, scores)
     facts = {
@@ -236,20 +231,91 @@ def run_search(
     return Outcome(json_value(facts), scores, best.model, files=files)
 
 
-def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metric) -> Any:
-    """Return the model of the trial with the best mean over folds; ``trials`` are by fold."""
+def _climb(
+    entry: Entry,
+    fold: Fold,
+    metric: Metric,
+    n_trials: int,
+    random_state: int,
+    halve_above: int | None,
+) -> tuple[TrialResult, int, list[dict[str, Any]]]:
+    """Return the best trial of the last rung, its number, and what each trial came to last."""
+    from rankwright.estimator import as_model
+
     sign = 1.0 if metric.higher_is_better else -1.0
+    trials: dict[int, dict[str, Any]] = {}
+    values: dict[int, float] = dict.fromkeys(range(n_trials if entry.space else 1), 0.0)
+    best: TrialResult | None = None
+    chosen = 0
+    for rung in rungs(fold.train.n_docs, len(values), halve_above):
+        part, best = rung.part_of(fold, random_state), None
+        values = dict.fromkeys(survivors(values, rung.n_trials, metric), 0.0)
+        done: dict[str, int] = {}
+        for number in values:
+            params = draw_parameters(entry.space, number - 1, random_state) if number else {}
+            # Few choices are soon drawn twice: the same parameters are not fitted again.
+            same = done.setdefault(_same_text(entry, params), number)
+            if same == number:
+                trial = run_trial(entry, params, part, metric)
+                trials[number] = {
+                    "params": trial.params,
+                    "valid": trial.value,
+                    "seconds": trial.seconds,
+                    "warnings": trial.warnings,
+                    "grown": _plain_grown(as_model(trial.model).grown()),
+                    "share": float(rung.share),
+                }
+                if best is None or sign * trial.value > sign * best.value:
+                    best, chosen = trial, number
+            trials[number] = trials[same]
+            # It does not go on a second time either.
+            values[number] = trials[same]["valid"] if same == number else math.nan
+            tell(Event("trial", entry.name, fold.name, trials[same]["valid"]))
+    assert best is not None
+    return best, chosen, list(trials.values())
+
+
+def _same_text(entry: Entry, params: dict[str, Any]) -> str:
+    """Return a text that is equal for equal parameters of an entry."""
+    known = entry.estimator.get_params() | params
+    return repr([json_value(known[name]) for name in entry.space])
+
+
+def chosen_model(entry: Entry, trials: list[list[dict[str, Any]]], metric: Metric) -> Any:
+    """Return the model of the trial with the best mean over folds; ``trials`` are by fold.
+
+    Of trials that saw samples, those that saw most over the folds come first.
+    """
+    sign = 1.0 if metric.higher_is_better else -1.0
+    shares = np.array([[trial["share"] for trial in fold] for fold in trials]).mean(axis=0)
     values = np.array([[trial["valid"] for trial in fold] for fold in trials], dtype=np.float64)
     means = sign * values.mean(axis=0)
-    best = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
-    found = [fold[best] for fold in trials]
+    best = int(np.argmax(np.where(np.isnan(means) | (shares < shares.max()), -np.inf, means)))
+    most = max(fold[best]["share"] for fold in trials)
+    found = [fold[best] for fold in trials if fold[best]["share"] == most]
     grown = {
         name: round(float(np.median([trial["grown"][name] for trial in found])))
         if isinstance(value, int)
-        else value
+        else _grown_value(value)
         for name, value in found[0]["grown"].items()
     }
     return set_up(entry, from_plain(found[0]["params"], entry.space) | grown, None)
+
+
+def _plain_grown(grown: dict[str, Any]) -> dict[str, Any]:
+    """Return what validation queries chose, with models by name, so that a file can hold it."""
+    found = dict(grown)
+    for key, value in grown.items():
+        if (known := name_and_params(value)) is not None:
+            found[key] = {"model": known[0], "params": known[1]}
+    return found
+
+
+def _grown_value(value: Any) -> Any:
+    """Return a value that :func:`_plain_grown` may have written."""
+    if not isinstance(value, dict):
+        return value
+    return make_model(value["model"], **value["params"])
 
 
 def _files(model: Any, scores: Floats) -> dict[str, bytes]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from rankwright.comparison.entries import Entry
 from rankwright.comparison.executors import JobExecutor, executor_for
+from rankwright.comparison.halving import HALVE_ABOVE, Rung, rungs, survivors
 from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
@@ -37,6 +38,7 @@ from rankwright.metrics.on_data import columns_of
 from rankwright.metrics.parsing import MetricLike, named_metrics, parse
 from rankwright.progress import heard
 from rankwright.showing import Brief
+from rankwright.trees.shared_bins import shared_bins
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +59,8 @@ class Trial(Brief):
         Time it took.
     error : str
         What went wrong; empty if nothing did.
+    share : float
+        Share of the training queries that it was fitted to, when it was last.
     """
 
     number: int
@@ -65,6 +69,7 @@ class Trial(Brief):
     folds: list[float]
     seconds: float
     error: str = ""
+    share: float = 1.0
 
 
 @dataclass(eq=False, repr=False)
@@ -94,18 +99,20 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The trial with the best value; of equal ones, the first."""
+        """The trial with the best value of those that saw most; of equal ones, the first."""
         done = [trial for trial in self.trials if not math.isnan(trial.value)]
         if not done:
             why = self.trials[-1].error if self.trials else "there is none"
             raise ValueError(f"no trial succeeded: {why}")
         sign = 1 if self.higher_is_better else -1
-        return max(done, key=lambda trial: (sign * trial.value, -trial.number))
+        return max(done, key=lambda trial: (trial.share, sign * trial.value, -trial.number))
 
     def best_first(self) -> list[Trial]:
-        """Return the trials, best first; those that failed come last."""
+        """Return the trials, best first; those that saw less come later, those that failed last."""
         sign = -1 if self.higher_is_better else 1
-        return sorted(self.trials, key=lambda t: (math.isnan(t.value), sign * t.value, t.number))
+        return sorted(
+            self.trials, key=lambda t: (math.isnan(t.value), -t.share, sign * t.value, t.number)
+        )
 
     def __repr__(self) -> str:
         return study_text(self)
@@ -123,7 +130,9 @@ class Study:
         for name in trials[0].params if trials else ():
             columns[name] = _of_one_kind([json_value(t.params[name]) for t in trials])
         columns[self.metric] = [t.value for t in trials]
-        columns |= {name: [getattr(t, name) for t in trials] for name in ("seconds", "error")}
+        columns |= {
+            name: [getattr(t, name) for t in trials] for name in ("share", "seconds", "error")
+        }
         return frame_of(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,6 +177,7 @@ def tune(
     metric: MetricLike = "ndcg@10",
     sampler: SamplerName = "random",
     random_state: int = 0,
+    halve_above: int | None = HALVE_ABOVE,
     n_jobs: int | None = 1,
     path: PathLike | None = None,
     callback: Callable[[Trial], None] | None = None,
@@ -195,6 +205,10 @@ def tune(
         tree-structured Parzen estimator choose (``pip install 'rankwright[tune]'``).
     random_state : int, default 0
         Seed of folds and draws.
+    halve_above : int, optional
+        With more training documents than this, 150,000 by default, trials run on samples of the
+        training queries first, and thirds of them go on (:mod:`rankwright.comparison.halving`);
+        None never samples. The sampler hears what came of the first samples.
     n_jobs : int, optional
         Processes, which share folds and, if the sampler allows, trials; 1, the default, is this
         one, None one for each core. The results do not depend on it.
@@ -218,6 +232,7 @@ def tune(
     >>> ranker = study.fit_best(ds)
     """
     check_count("n_trials", n_trials)
+    check_count("halve_above", halve_above, optional=True)
     if not space:
         raise ValueError("space must name at least one parameter to search.")
     entry = Entry("tuned", estimator, space)
@@ -238,16 +253,22 @@ def tune(
     columns = columns_of(dataset, [measure])
     study = Study(name, [], measure, entry, random_state)
     known = {**about, "measure": measure, "columns": columns}
+    # One plan for all folds, though some have a document more.
+    plan = rungs(max(fold.train.n_docs for fold in folds), n_trials, halve_above)
+    n_fits = sum(rung.n_trials for rung in plan)
+    last: dict[int, Trial] = {}
     with (
+        shared_bins(),
         open_store(path, about) as store,
         executor_for(n_jobs) as calls,
-        heard(verbose, show_trials(n_trials, name), callback) as told,
+        heard(verbose, show_trials(n_fits, name), callback) as told,
     ):
-        search = _Search(entry, folds, measure, known, chooser, store, calls)
-        for trial, is_new in search.run(n_trials):
-            study.trials.append(trial)
+        search = _Search(entry, folds, measure, known, chooser, store, calls, random_state)
+        for trial, is_new in search.run(plan):
+            last[trial.number] = trial
             if is_new and told is not None:
                 told(trial)
+    study.trials.extend(last.values())
     return study
 
 
@@ -277,34 +298,61 @@ class _Search:
     sampler: Sampler
     store: Store
     calls: JobExecutor
+    random_state: int
 
-    def run(self, n_trials: int) -> Iterator[tuple[Trial, bool]]:
-        """Yield trials in their order, each with whether it is new; new ones are on disk then."""
+    def run(self, plan: list[Rung]) -> Iterator[tuple[Trial, bool]]:
+        """Yield trials in their order, each with whether it is new; new ones are on disk then.
+
+        A trial that goes on is yielded again, with what came of it on more queries.
+        """
+        found = {n: Trial(n, {}, math.nan, [], 0.0) for n in range(plan[0].n_trials)}
+        for rung in plan:
+            values = {number: trial.value for number, trial in found.items()}
+            chosen = {n: found[n].params for n in survivors(values, rung.n_trials, self.metric)}
+            found = {}
+            for trial, is_new in self._run_rung(chosen, rung, is_first=rung is plan[0]):
+                found[trial.number] = trial
+                yield trial, is_new
+
+    def _run_rung(
+        self, chosen: dict[int, dict[str, Any]], rung: Rung, *, is_first: bool
+    ) -> Iterator[tuple[Trial, bool]]:
+        """Yield the trials of a rung; a sampler asks and hears of those of the first."""
         # Trials under way, each with the results of its folds; none for one that was kept.
         begun: deque[tuple[Trial, list[Future[TrialResult]]]] = deque()
-        most = 1 if self.sampler.sequential else self.calls.at_once
-        for number in range(n_trials):
-            begun.append(self._begin(number))
-            while begun and (not begun[0][1] or sum(len(f) for _, f in begun) >= most):
-                yield self._end(*begun.popleft())
-        while begun:
-            yield self._end(*begun.popleft())
+        most = 1 if is_first and self.sampler.sequential else self.calls.at_once
+        folds = [rung.part_of(fold, self.random_state) for fold in self.folds]
 
-    def _begin(self, number: int) -> tuple[Trial, list[Future[TrialResult]]]:
-        if (found := self.store.find(self._key(number))) is not None:
+        def end() -> tuple[Trial, bool]:
+            trial, is_new = self._end(*begun.popleft())
+            if is_first:
+                self.sampler.tell(trial.params, trial.value)
+            return trial, is_new
+
+        for number, known in chosen.items():
+            begun.append(self._begin(number, None if is_first else known, folds, rung))
+            while begun and (not begun[0][1] or sum(len(f) for _, f in begun) >= most):
+                yield end()
+        while begun:
+            yield end()
+
+    def _begin(
+        self, number: int, known: dict[str, Any] | None, folds: list[Fold], rung: Rung
+    ) -> tuple[Trial, list[Future[TrialResult]]]:
+        share = float(rung.share)
+        if (found := self.store.find(self._key(number, share))) is not None:
             return self._read(found), []
-        params = {} if number == 0 else self.sampler.ask(number)
+        params = known or ({} if number == 0 else self.sampler.ask(number))
         own = self.entry.estimator.get_params()
         shown = {name: {**own, **params}[name] for name in self.entry.space}
         given: dict[str, Any] = {"entry": self.entry, "params": params, "metric": self.metric}
-        futures = [self.calls.submit(_measure_on_fold, fold=fold, **given) for fold in self.folds]
-        return Trial(number, shown, math.nan, [], 0.0), futures
+        futures = [self.calls.submit(_measure_on_fold, fold=fold, **given) for fold in folds]
+        return Trial(number, shown, math.nan, [], 0.0, share=share), futures
 
     def _end(self, trial: Trial, futures: list[Future[TrialResult]]) -> tuple[Trial, bool]:
         if futures:
             trial = self._measured(trial, futures)
-            self.store.add(self._key(trial.number), vars(trial))
-        self.sampler.tell(trial.params, trial.value)
+            self.store.add(self._key(trial.number, trial.share), vars(trial))
         return trial, bool(futures)
 
     def _measured(self, trial: Trial, futures: list[Future[TrialResult]]) -> Trial:
@@ -325,14 +373,15 @@ class _Search:
         means = [result.value for result in results]
         return replace(trial, value=value, folds=means, seconds=seconds, error=error)
 
-    def _key(self, number: int) -> str:
-        return key(what="trial", number=number, **self.about)
+    def _key(self, number: int, share: float) -> str:
+        return key(what="trial", number=number, share=share, **self.about)
 
     def _read(self, found: dict[str, Any]) -> Trial:
         params = from_plain(found["params"], self.entry.space)
         means = [math.nan if mean is None else mean for mean in found["folds"]]
         value = math.nan if found["value"] is None else found["value"]
-        return Trial(found["number"], params, value, means, found["seconds"], found["error"])
+        facts = (found["seconds"], found["error"], found["share"])
+        return Trial(found["number"], params, value, means, *facts)
 
 
 def _measure_on_fold(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rankwright.html import Number, bar, boxed, fixed, headed, interval_bar, span_of, tabled
@@ -21,14 +22,25 @@ def parameter_text(value: Any) -> str:
     return value if isinstance(value, str) else brief(value)
 
 
+def share_text(share: float) -> str:
+    """Return a share of the training queries as people read it.
+
+    >>> share_text(1 / 9), share_text(1.0)
+    ('1/9', 'all')
+    """
+    return "all" if share == 1 else str(Fraction(share).limit_denominator(10_000))
+
+
 def study_text(study: Study) -> str:
     """Return the best trials."""
     trials = study.best_first()
     names = list(trials[0].params) if trials else []
-    rows = [["trial", study.metric, *names]]
+    sampled = ["of the queries"] if any(trial.share < 1 for trial in trials) else []
+    rows = [["trial", study.metric, *names, *sampled]]
     for trial in trials[:_MOST]:
         params = map(parameter_text, trial.params.values())
-        rows.append([str(trial.number), _value_text(trial), *params])
+        share = [share_text(trial.share) for _ in sampled]
+        rows.append([str(trial.number), _value_text(trial), *params, *share])
     return "\n".join(filter(None, [lined_up(rows), and_more(len(trials), _MOST)]))
 
 

@@ -88,9 +88,11 @@ def check_y(y: ArrayLike, n_rows: int | None = None, *, finite: bool = True) -> 
     return _check_vector(y, "y", n_rows, finite)
 
 
-def check_scores(scores: ArrayLike, n_rows: int | None = None, *, finite: bool = True) -> Floats:
+def check_scores(
+    scores: ArrayLike, n_rows: int | None = None, *, finite: bool = True, name: str = "scores"
+) -> Floats:
     """Return scores as a float64 vector, finite unless whoever ranks them looks at that."""
-    return _check_vector(scores, "scores", n_rows, finite)
+    return _check_vector(scores, name, n_rows, finite)
 
 
 def check_weights(weights: ArrayLike, name: str, n_rows: int) -> Floats:

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 
 FEW_QUERIES = 30  # below it tests of means tell little, whatever they say
 _WORTH = 2.0  # times cheaper, or fewer features, before a model is preferred for it
+# Families from the simplest on: what there is to keep, to explain and to go wrong. Others are not
+# known, and are neither simpler nor less simple than any.
+_SIMPLICITY = {"baseline": 0, "linear": 1, "online": 1, "trees": 2, "graft": 3, "ensemble": 4}
+_KINDS = {
+    "baseline": "a baseline",
+    "linear": "a weighted sum",
+    "online": "a weighted sum",
+    "trees": "one forest",
+    "graft": "one forest on a weighted sum",
+}
 
 
 def verdict(
@@ -102,9 +112,9 @@ def advice(
         return f"Do not choose yet: label more queries.{_needed(pairs[0])}"
     equal = {pair.b: pair for pair in pairs if not pair.significant}
     fit = [s for s in standings if s.name in equal and s.features_used != 0]
-    cheaper = [(s, why) for s in fit if (why := _savings(s, first))]
-    if cheaper:
-        chosen, why = min(cheaper, key=lambda found: found[0].score_us or 0.0)
+    better = [(s, why) for s in fit if (why := _why_instead(s, first))]
+    if better:
+        chosen, why = _simplest(better, first)
         pair = equal[chosen.name]
         worst = pair.high if pair.higher_is_better else -pair.low
         return (
@@ -113,7 +123,7 @@ def advice(
         )
     if not equal:
         return f"Take {first.name}."
-    return f"Take {first.name}: none that is as good is much cheaper."
+    return f"Take {first.name}: none that is as good is simpler or much cheaper."
 
 
 def _promising(pairs: Sequence[PairedComparison]) -> PairedComparison:
@@ -148,6 +158,28 @@ def _needed(pair: PairedComparison) -> str:
         f" About {math.ceil(n):,} would show the difference between {pair.a} and {pair.b}, if it "
         "is what it was here."
     )
+
+
+def _why_instead(standing: Standing, best: Standing) -> list[str]:
+    """Say why to take a model that is as good as the best: it is simpler, or much cheaper."""
+    if standing.family not in _SIMPLICITY or best.family not in _SIMPLICITY:
+        return _savings(standing, best)
+    steps = _SIMPLICITY[best.family] - _SIMPLICITY[standing.family]
+    if steps < 0:
+        return []
+    simpler = [_KINDS[standing.family]] if steps else []
+    return simpler + _savings(standing, best)
+
+
+def _simplest(
+    found: list[tuple[Standing, list[str]]], best: Standing
+) -> tuple[Standing, list[str]]:
+    """Return the simplest; of equally simple ones the best of those that cost least to score."""
+    places = [_SIMPLICITY.get(s.family, _SIMPLICITY.get(best.family, 0)) for s, _ in found]
+    simple = [one for one, place in zip(found, places, strict=True) if place == min(places)]
+    least = min(s.score_us or 0.0 for s, _ in simple)
+    # Times differ a little from one run to the next; what is much cheaper stays so.
+    return next(o for o in simple if not least or (o[0].score_us or 0.0) < _WORTH * least)
 
 
 def _savings(standing: Standing, best: Standing) -> list[str]:

@@ -77,7 +77,8 @@ class Certificate:
         What is added to every score.
     bound : float
         By how much an engine's score, less the shift, differs from the model's at most; of a linear
-        model, relative to the sum of its terms' sizes.
+        model, relative to the sum of its terms' sizes. Of a sum of a linear part and trees, the
+        trees' share; the last addition is rounded, too, by at most 2^-53 of either score.
     gaps : tuple of Gap
         Values that go the wrong way.
     thresholds, classes : tuple

@@ -207,6 +207,34 @@ def prepared(
     return replace(rules, trees=placed.trees), placed, allowed
 
 
+def check_holds(
+    model: Any,
+    target: str,
+    file: str = "model",
+    *,
+    names: Sequence[str] | Mapping[str, str] | None = None,
+    leaves: Leaves | None = None,
+    allow: Iterable[str] = (),
+    **options: Any,
+) -> None:
+    """Raise a Refusal if a target cannot hold a model, whatever the data; write nothing.
+
+    The arguments are those of :func:`export`; the model is called as ``file`` unless ``name`` is
+    given.
+    """
+    found = target_named(target)
+    check_exportable(model)
+    kind = type(unfolded(model)[1]).__name__
+    if kind not in CLASSES:
+        raise Refusal(
+            "model",
+            f"{kind} is no model of rankwright, which alone can be exported",
+            "export another model, or distil this one into one",
+        )
+    asked = options_of(file, options)
+    prepared(folded(model, found.number), found, asked, names, leaves, allowed_codes(allow))
+
+
 def check_exportable(model: Any) -> None:
     """Raise unless a model is one of the library, and fitted."""
     kind = type(model).__name__

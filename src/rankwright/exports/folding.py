@@ -7,7 +7,8 @@ is a split of what it is given:
 
 found by halving the numbers of the type, with the scaler's own arithmetic: no rounding is lost.
 Into weights only affine scalers fold, :math:`T_j(x) = r_j x + o_j`, as :math:`w_j r_j` and
-:math:`b + \sum_j w_j o_j`; scores then differ from the pipeline's by rounding.
+:math:`b + \sum_j w_j o_j`; scores then differ from the pipeline's by rounding. Into a sum of a
+linear part and trees they fold twice.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from rankwright.data.validation import Floats
 from rankwright.exports.lightgbm_text import lightgbm_text
 from rankwright.exports.refusals import Refusal
 from rankwright.exports.rules import NUMBERS, Trees, plain_trees
-from rankwright.trees.boosted_ranker import BoostedRanker
 from rankwright.trees.forest import ZERO, Forest
 
 _AFFINE = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -48,12 +48,17 @@ def folded(model: Any, number: str) -> Any:
     check_is_fitted(model, msg="a pipeline must be fitted before it is exported.")
     steps, last = unfolded(model)
     last = copy.deepcopy(last)
-    trees = isinstance(last, BoostedRanker)
+    trees, part = "model_text_" in vars(last), "linear_coef_" in vars(last)
     for step in steps:
-        _refuse_other(step, trees)
+        _refuse_other(step, trees and not part)
     if steps:
         names = getattr(steps[0], "feature_names_in_", None)
-        (_fold_into_trees if trees else _fold_into_weights)(last, steps, number)
+        if trees:
+            _fold_into_trees(last, steps, number)
+        if part:
+            _fold_into_part(last, steps)
+        elif not trees:
+            _fold_into_weights(last, steps)
         if names is not None:
             last.feature_names_in_ = names
     return last
@@ -98,7 +103,7 @@ def _through(steps: list[Any], X: NDArray[Any]) -> NDArray[Any]:
     return X
 
 
-def _fold_into_trees(model: BoostedRanker, steps: list[Any], number: str) -> None:
+def _fold_into_trees(model: Any, steps: list[Any], number: str) -> None:
     """Put the thresholds of trees before the scalers."""
     forest = Forest.from_text(model.model_text_, model.n_features_in_)
     trees = plain_trees(forest)
@@ -160,10 +165,38 @@ def _without_names(step: Any) -> Any:
     return step
 
 
-def _fold_into_weights(model: Any, steps: list[Any], number: str) -> None:
+def _fold_into_weights(model: Any, steps: list[Any]) -> None:
     """Put the weights of a linear model before the scalers."""
-    width = model.n_features_in_
-    r, o, fill = np.ones(width), np.zeros(width), vars(model).get("fill_")
+    coef = np.asarray(model.coef_, dtype=np.float64)
+    own = vars(model).get("intercept_", 0.0), vars(model).get("fill_")
+    model.coef_, intercept, fill = _weights_before(coef, *own, steps)
+    if intercept.any():
+        model.intercept_ = float(intercept) if coef.ndim == 1 else np.atleast_1d(intercept)
+        if "fit_intercept" in vars(model):
+            model.fit_intercept = True
+    if fill is not None:
+        model.fill_, model.missing = fill, "median"
+
+
+def _fold_into_part(model: Any, steps: list[Any]) -> None:
+    """Put the linear part that is added to trees before the scalers."""
+    own = model.linear_intercept_, vars(model).get("linear_fill_")
+    coef, intercept, fill = _weights_before(model.linear_coef_, *own, steps)
+    r = _weights_before(np.ones(len(coef)), 0.0, None, steps)[0]
+    model.linear_coef_, model.linear_intercept_ = coef, float(intercept)
+    # Deviations as they are before the scalers: weights times them stay what they were.
+    spread = model.linear_spread_
+    model.linear_spread_ = np.divide(spread, np.abs(r), out=spread.copy(), where=r != 0)
+    if fill is not None:
+        model.linear_fill_ = fill
+
+
+def _weights_before(
+    coef: Floats, intercept: Any, fill: Floats | None, steps: list[Any]
+) -> tuple[Floats, Floats, Floats | None]:
+    """Return weights, what is added, and what stands for missing values, before the scalers."""
+    width = coef.shape[-1]
+    r, o = np.ones(width), np.zeros(width)
     for step in reversed(steps):
         if isinstance(step, SimpleImputer):
             fill = np.asarray(step.statistics_, dtype=np.float64)
@@ -173,15 +206,8 @@ def _fold_into_weights(model: Any, steps: list[Any], number: str) -> None:
             # What is filled in behind the scaler, as it would stand before it.
             fill = np.divide(fill - offset, scale, out=np.zeros(width), where=scale != 0)
         r, o = r * scale, r * offset + o
-    coef = np.asarray(model.coef_, dtype=np.float64)
-    intercept = np.asarray(vars(model).get("intercept_", 0.0), dtype=np.float64) + coef @ o
-    model.coef_ = np.ascontiguousarray(coef * r)
-    if intercept.any():
-        model.intercept_ = float(intercept) if coef.ndim == 1 else np.atleast_1d(intercept)
-        if "fit_intercept" in vars(model):
-            model.fit_intercept = True
-    if fill is not None:
-        model.fill_, model.missing = fill, "median"
+    moved = np.asarray(intercept, dtype=np.float64) + coef @ o
+    return np.ascontiguousarray(coef * r), np.asarray(moved), fill
 
 
 def _affine(step: Any) -> tuple[Floats, Floats]:

@@ -118,7 +118,9 @@ def differences(ours: Verdicts, theirs: Verdicts, tolerance: float = 0.0) -> Int
     if theirs.scores is not None:
         differ = _bits(ours.scores) != _bits(theirs.scores)
         if tolerance > 0:  # NaN is not near anything
-            differ &= ~(np.abs(np.asarray(ours.scores) - theirs.scores) <= tolerance)
+            # What is added to sums that differ is added, and rounded, in both.
+            room = tolerance + np.spacing(np.abs(np.asarray(ours.scores)))
+            differ &= ~(np.abs(np.asarray(ours.scores) - theirs.scores) <= room)
         differ = differ if differ.ndim == 1 else differ.any(axis=1)
     if ours.labels is not None and theirs.labels is not None:
         other = ours.labels != theirs.labels

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from rankwright.exports.grid import Placed
 from rankwright.exports.rules import Rules
 from rankwright.exports.targets.target import Options, Target, Written
@@ -53,7 +55,11 @@ class Made:
         return "exact outside gaps" if self.written.gaps else "exact"
 
     def bound(self) -> float:
-        """Return by how much scores differ at most; of weighted sums, relative to their terms."""
+        """Return by how much scores differ at most; of weighted sums, relative to their terms.
+
+        What is added to trees is the same double in the model and in the engine. The last addition
+        is rounded in both, each time by at most 2^-53 of the score: that comes on top.
+        """
         if self.placed is not None:
             return self.placed.bound
         if self.target.arithmetic == "lanes":
@@ -89,10 +95,12 @@ class Made:
         }
 
     def _size(self) -> str:
-        if self.rules.trees is not None:
-            n_splits = len(self.rules.trees.nan_left)
-            return f"{self.rules.trees.n_trees:,} trees, {n_splits:,} splits"
-        return f"{len(self.rules.used()):,} weights"
+        trees, linear, said = self.rules.trees, self.rules.linear, []
+        if trees is not None:
+            said.append(f"{trees.n_trees:,} trees, {len(trees.nan_left):,} splits")
+        if linear is not None:
+            said.append(f"{np.count_nonzero(linear.weights.any(axis=0)):,} weights")
+        return ", ".join(said)
 
     def _of_leaves(self) -> dict[str, Any]:
         if self.placed is None:

@@ -7,8 +7,9 @@ this row there are versions in which the split's own feature is
 .. math:: c,\ c^+,\ c^-,\ 0,\ -0.0,\ \pm K,\ \text{missing},\ \pm\text{max},
     \text{ the least and the largest of the data},
 
-with :math:`c` the largest number that goes left, and :math:`c^\pm` its neighbours. Rows are a
-function of the trees, the type of the numbers and the data, so that they can be made again.
+with :math:`c` the largest number that goes left, and :math:`c^\pm` its neighbours. Where a linear
+part is added, values are kept so small that its sum is finite. Rows are a function of the model,
+the type of the numbers and the data, so that they can be made again.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def _all_rows(
         most = most and most - len(part)
         yield part
     if rules.trees is not None:
-        yield from _tree_rows(rules.trees, number, sample, most)
+        for rows in _tree_rows(rules.trees, number, sample, most):
+            yield rows if rules.linear is None else _summed(rows, rules.linear)
 
 
 def _tree_rows(
@@ -175,6 +177,17 @@ def _inside(value: Any, low: Any, high: Any, missing: bool) -> Any:
     with np.errstate(over="ignore"):
         above = np.nextafter(low, value.dtype.type(np.inf))
     return above if np.isfinite(above) else value.dtype.type(0)
+
+
+def _summed(rows: NDArray[Any], linear: Linear) -> NDArray[Any]:
+    """Return those rows of trees that a linear part takes, too: its products must be finite."""
+    sizes = np.abs(linear.weights).max(axis=0)
+    # Half of the largest double for all products, so that the bias and leaves find room, too.
+    most = np.finfo(np.float64).max / (2 * len(sizes)) / np.maximum(sizes, 1.0)
+    with np.errstate(over="ignore"):
+        limits = np.minimum(most, float(np.finfo(rows.dtype).max)).astype(rows.dtype)
+    rows = np.clip(rows, -limits, limits)
+    return rows if linear.fill is not None else rows[~np.isnan(rows).any(axis=1)]
 
 
 def _linear_rows(linear: Linear, dtype: Any) -> NDArray[Any]:

@@ -285,7 +285,8 @@ def _causes(judge: _Judge, rows: _LoggedRows, differ: NDArray[np.bool_]) -> list
         used=judge.rules.used(),
         mean=np.nan_to_num(mean),
         deviation=np.nan_to_num(deviation, nan=1.0),
-        weights=None if linear is None else linear.weights[0],
+        # Scores are linear in the features only where nothing else is added.
+        weights=None if linear is None or judge.rules.trees is not None else linear.weights[0],
         takes_missing=judge.takes_missing,
     )
     at = [spread_over(int(one.sum()), 512) for one in (differ, ~differ)]

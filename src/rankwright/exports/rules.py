@@ -30,7 +30,7 @@ from rankwright.scoring.rules import (
     ThresholdRule,
 )
 from rankwright.scoring.scorer import Scorer
-from rankwright.scoring.sums import KernelSum, WeightedSum
+from rankwright.scoring.sums import KernelSum, Sums, WeightedSum
 from rankwright.trees.forest import (
     IN_SET,
     NAN_IS_ZERO,
@@ -235,10 +235,21 @@ def rules_of(model: Any) -> Rules:
     scorer, names = Scorer.from_model(model), own_names(model)
     rule, fill = scorer.rule, scorer.intake.fill
     if isinstance(rule, TreeRule):
-        return Rules(scorer.kind, tuple(names), trees=plain_trees(rule.scorer.forest))
+        return _of_tree_rule(rule, scorer.kind, tuple(names))
     return Rules(
         scorer.kind, tuple(names), linear=_linear(rule, scorer.kind, fill), labels=_labels(rule)
     )
+
+
+def _of_tree_rule(rule: TreeRule, kind: str, names: tuple[str, ...]) -> Rules:
+    """Return trees, and the linear part that is added to them, if there is one."""
+    forest, part = rule.scorer.forest, rule.linear
+    if part is None:
+        return Rules(kind, names, trees=plain_trees(forest))
+    linear = _weighted(part.sums, kind, part.fill)
+    # Boosting may keep no tree at all: then it is a linear model, which more engines hold.
+    nothing = len(forest.leaf_value) == 1 and forest.leaf_value[0] == 0
+    return Rules(kind, names, trees=None if nothing else plain_trees(forest), linear=linear)
 
 
 def plain_trees(forest: Forest) -> Trees:
@@ -276,7 +287,11 @@ def _linear(rule: ScoringRule, kind: str, fill: Floats | None) -> Linear:
             f"{kind} predicts what no engine has: neither a score nor an ordered label",
             "export a ranker, PRank, WidrowHoff or PredtronOrdinal",
         )
-    sums = rule.sums
+    return _weighted(rule.sums, kind, fill)
+
+
+def _weighted(sums: Sums, kind: str, fill: Floats | None) -> Linear:
+    """Return weighted sums as all engines could have them; a Refusal for what none has."""
     if isinstance(sums, KernelSum):
         raise Refusal(
             "kernel",

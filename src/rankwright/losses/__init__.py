@@ -11,6 +11,7 @@ from rankwright.losses.prepared import Prepared, WithConjugate, WithDescent, Wit
 from rankwright.losses.slam import SLAM
 from rankwright.losses.smooth_slam import SmoothSLAM
 from rankwright.losses.softmax import XENDCG, ListNet
+from rankwright.losses.stochastic_lambdarank import StochasticLambdaRank
 
 __all__ = [
     "LOSSES",
@@ -28,6 +29,7 @@ __all__ = [
     "RankHinge",
     "RankLogistic",
     "SmoothSLAM",
+    "StochasticLambdaRank",
     "WithConjugate",
     "WithDescent",
     "WithHessian",

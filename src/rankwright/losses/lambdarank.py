@@ -10,6 +10,7 @@ import numpy as np
 
 from rankwright import _kernels
 from rankwright.data.groups import Groups
+from rankwright.data.hashing import Keys
 from rankwright.data.validation import Floats, check_count
 from rankwright.losses.directions import WithTerms
 from rankwright.metrics.dcg import DCG, check_gain_labels
@@ -61,19 +62,23 @@ class LambdaRank(WithTerms):
         """Do once what depends on the labels only; arguments are trusted."""
         return PreparedLambdaRank(self, y, groups, n_threads(n_jobs))
 
+    def noise_of(self, groups: Groups, draw: int) -> tuple[Keys, float]:
+        """Return keys of the noise on ranks, by draw and query, and its scale: none here."""
+        return np.empty(0, dtype=np.uint64), 0.0
+
 
 class PreparedLambdaRank:
     """LambdaRank on given labels."""
 
     def __init__(self, directions: LambdaRank, y: Floats, groups: Groups, threads: int) -> None:
-        check_gain_labels(y, "LambdaRank")
+        check_gain_labels(y, type(directions).__name__)
         self.directions, self.groups, self.threads = directions, groups, threads
         self.gains = np.exp2(y) - 1
         # By the cutoff of the pairs too, as LightGBM has it.
         self.best = DCG(k=directions.k, ties="order").per_query(y, y, groups)
 
     def grad_and_hess(self, scores: Floats, draw: int = 0) -> tuple[Floats, Floats]:
-        """Return directions and curvatures; nothing is drawn."""
+        """Return directions and curvatures; ranks are drawn if the rule says how."""
         rule = self.directions
         return _kernels.lambdarank(
             scores,
@@ -82,6 +87,7 @@ class PreparedLambdaRank:
             rule.sigma,
             rule.k,
             rule.norm,
+            *rule.noise_of(self.groups, draw),
             self.groups.indptr,
             self.threads,
         )

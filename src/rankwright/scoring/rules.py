@@ -283,6 +283,7 @@ RULES: Mapping[str, type[ScoringRule] | tuple[str, str]] = {
     "PredtronRanker": ScoreRule,
     "PredtronLabelRanker": LabelScoresRule,
     "BoostedRanker": ("rankwright.trees.rule", "TreeRule"),
+    "EnsembleRanker": ("rankwright.trees.rule", "TreeRule"),
     "BestFeature": ScoreRule,
     "RandomRanker": HashRule,
 }

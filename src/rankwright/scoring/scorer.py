@@ -179,10 +179,13 @@ def _check_used(state: State) -> None:
 
 
 def _objects(arrays: dict[str, Any], value: dict[str, Any]) -> Any:
-    """Make a kernel; metrics and losses, of which no score is made, are left as they are."""
+    """Make a kernel; what no score is made of, such as metrics and losses, is left as it is."""
     match list(value.items()):
         case [("kernel", dict(params))]:
             return of_fields(Kernel, params, partial(_objects, arrays))
-        case [("metric", str())] | [("loss", str()), ("params", dict())]:
+        case [("metric" | "own_metric", str())] | [
+            ("loss" | "estimator", str()),
+            ("params", dict()),
+        ]:
             return value
     raise no_kind(value)

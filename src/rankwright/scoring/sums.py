@@ -129,7 +129,7 @@ def check_arithmetic(state: State) -> None:
     if "arithmetic_" in state:
         if state["arithmetic_"] not in SUM_TYPES:
             raise DataError(f"arithmetic_ must be one of {', '.join(SUM_TYPES)}.")
-        coef = state.get("coef_")
+        coef = state.get("coef_", state.get("linear_coef_"))
         if not isinstance(coef, np.ndarray) or (coef.ndim > 1 and len(coef) != 1):
             raise DataError("arithmetic_ is for models with one score.")
 

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.validation import Floats
-from rankwright.estimator import known_loss
+from rankwright.data.validation import Floats, Matrix, check_scores
+from rankwright.estimator import Ranker, known_loss
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import Loss, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions
-from rankwright.metrics.metric import Metric
-from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.metrics.parsing import MetricLike, parse
+from rankwright.parameters import Rule, whole
 from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
-from rankwright.trees import engine, model_text
-from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees import model_text
+from rankwright.trees.additive import Additive, summed
+from rankwright.trees.boosting import Boosting, Callback
 from rankwright.trees.constraints import Feature
 from rankwright.trees.forest_ranker import ForestRanker
-from rankwright.trees.objective import TreeObjective, choose_loss
-from rankwright.trees.parameters import check_more, lightgbm_params
+from rankwright.trees.grafting import check_base, linear_base
+from rankwright.trees.growing import Growing, Start
+from rankwright.trees.objective import choose_loss
+from rankwright.trees.parameters import check_more
+from rankwright.trees.shared_bins import shared_bins
 
 if TYPE_CHECKING:
     from lightgbm import Booster
+
+_OF_BASE = ("base_scale_", "base_alpha_", "base_n_iter_")
 
 
 class BoostedRanker(ForestRanker):
@@ -37,19 +41,21 @@ class BoostedRanker(ForestRanker):
 
     .. math::
         s \leftarrow s + \eta\, T, \qquad
-        T(x) = -\frac{\sum_{i \in \mathrm{leaf}(x)} g_i}{\sum_{i \in \mathrm{leaf}(x)} h_i}
+        T(x) = -\frac{\sum_{i \in \mathrm{leaf}(x)} g_i}
+                    {\lambda + \sum_{i \in \mathrm{leaf}(x)} h_i}
 
     where :math:`g` and :math:`h` are the gradient and the curvature of the loss at the scores so
-    far. LightGBM grows the trees; gradients are ours. Queries are ours too, so that a query may
-    have any number of documents, and labels may be fractions or larger than 31.
+    far, and :math:`\lambda` is ``leaf_l2``. LightGBM grows the trees; gradients are ours. Queries
+    are ours too, so that a query may have any number of documents, and labels may be fractions or
+    larger than 31.
 
     Parameters
     ----------
     loss : str, Loss or Directions, default "xendcg"
-        ``"xendcg"``, ``"listnet"``, ``"lambdarank"``, any other name that :class:`LinearRanker`
-        knows, an object of :mod:`rankwright.losses`, or your own with ``value_and_grad`` or
-        ``grad_and_hess``. ``"lightgbm:rank_xendcg"`` and ``"lightgbm:lambdarank"`` are LightGBM's,
-        for comparison, with its limits.
+        ``"xendcg"``, ``"listnet"``, ``"lambdarank"``, ``"stochastic-lambdarank"``, any other name
+        that :class:`LinearRanker` knows, an object of :mod:`rankwright.losses`, or your own with
+        ``value_and_grad`` or ``grad_and_hess``. ``"lightgbm:rank_xendcg"`` and
+        ``"lightgbm:lambdarank"`` are LightGBM's, for comparison, with its limits.
     n_estimators : int, default 100
         Trees, at most.
     learning_rate : float, default 0.1
@@ -64,6 +70,18 @@ class BoostedRanker(ForestRanker):
         Share of the queries that each tree learns from.
     colsample : float, default 1.0
         Share of the features that each tree may use.
+    colsample_bynode : float, default 1.0
+        Share of these that each split may use.
+    leaf_l2 : float, default 0.0
+        :math:`\lambda`: leaves that few documents speak for have smaller values.
+    path_smooth : float, default 0.0
+        With :math:`n` documents in a leaf (as LightGBM counts them, by curvature), and this number
+        :math:`c`, its value is :math:`(n\, T + c\, P) / (n + c)`, where :math:`P` is the value of
+        the node above it.
+    min_gain : float, default 0.0
+        Gain of a split, at least.
+    extra_trees : bool, default False
+        Try one threshold of each feature only, drawn at random.
     monotone_constraints : dict or list, optional
         1 for a feature with which the score must not fall, -1 for one with which it must not rise:
         ``{"price": -1}``, by name or position (from 0 on), or LightGBM's list with a number for
@@ -76,6 +94,16 @@ class BoostedRanker(ForestRanker):
     skip_empty : bool, default True
         Learn nothing from queries without a relevant document: labels all equal, and not above 0.
         False, here or in a cross entropy, learns from them too.
+    base : {"linear", "auto"} or ranker, optional
+        What the trees go on from. ``"linear"`` is a :class:`~rankwright.linear.LinearRanker` of
+        XE-NDCG on standardised features, its penalty chosen on the validation queries, or on three
+        folds of the training queries if there are none. ``"auto"`` grows trees with and without
+        it, and keeps what is better on the validation queries. Any other ranker that is a weighted
+        sum of features or of trees is fitted to the training queries with its own parameters; one
+        that is fitted already is used as it is. Its scores are multiplied by one number, at which
+        the loss is least. The model is the sum of both parts; where no tree betters the base on
+        the validation queries, it is the base alone. Categories are for the trees alone, and so are
+        features whose weight would break a constraint.
     early_stopping_rounds : int, optional
         Stop when so many trees have not improved the metric on the validation queries.
     eval_metric : str, Metric or function, default "ndcg@10"
@@ -94,7 +122,13 @@ class BoostedRanker(ForestRanker):
     model_text_ : str
         The trees, in LightGBM's text form.
     n_iter_ : int
-        Trees of the model.
+        Trees of the model, with those of its base.
+    linear_coef_, linear_intercept_, linear_fill_, linear_spread_ : ndarray, float, ndarray, ndarray
+        The linear part of a model with a linear base: weights, what is added to every score, what
+        stands for a missing value there, and the standard deviations of the features.
+    base_scale_, base_alpha_, base_n_iter_ : float, float, int
+        The number by which the base's scores were multiplied, the penalty that was chosen for
+        ``base="linear"``, and how many of the trees are the base's.
     best_score_ : float
         The metric on the validation queries with these trees; NaN without any.
     evals_result_ : dict
@@ -127,6 +161,7 @@ class BoostedRanker(ForestRanker):
     takes_categories = True
     reports_progress = True
     stops_on_request = True
+    RULES: ClassVar[Mapping[str, Rule]] = {"n_estimators": whole(0)}  # a base may be all
 
     def __init__(
         self,
@@ -139,10 +174,16 @@ class BoostedRanker(ForestRanker):
         max_bin: int = 255,
         subsample: float = 1.0,
         colsample: float = 1.0,
+        colsample_bynode: float = 1.0,
+        leaf_l2: float = 0.0,
+        path_smooth: float = 0.0,
+        min_gain: float = 0.0,
+        extra_trees: bool = False,
         monotone_constraints: Mapping[Feature, int] | Sequence[int] | None = None,
         interaction_constraints: Sequence[Sequence[Feature]] | None = None,
         newton: Newton = "plain",
         skip_empty: bool = True,
+        base: str | Ranker | None = None,
         early_stopping_rounds: int | None = None,
         eval_metric: MetricLike = "ndcg@10",
         eval_train: bool = False,
@@ -158,10 +199,16 @@ class BoostedRanker(ForestRanker):
         self.max_bin = max_bin
         self.subsample = subsample
         self.colsample = colsample
+        self.colsample_bynode = colsample_bynode
+        self.leaf_l2 = leaf_l2
+        self.path_smooth = path_smooth
+        self.min_gain = min_gain
+        self.extra_trees = extra_trees
         self.monotone_constraints = monotone_constraints
         self.interaction_constraints = interaction_constraints
         self.newton = newton
         self.skip_empty = skip_empty
+        self.base = base
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.eval_train = eval_train
@@ -180,6 +227,8 @@ class BoostedRanker(ForestRanker):
         sample_weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
         valid: Dataset | None = None,
+        init_score: ArrayLike | None = None,
+        valid_init_score: ArrayLike | None = None,
         callback: Callback | None = None,
         verbose: bool = False,
     ) -> BoostedRanker:
@@ -201,14 +250,21 @@ class BoostedRanker(ForestRanker):
             Weights of the queries' losses: one number per row, the same in all rows of a query.
         valid : Dataset, optional
             Queries to measure ``eval_metric`` on after each tree.
+        init_score : array-like of shape (n_docs,), optional
+            Scores from outside with which boosting begins. They are no part of the model:
+            ``predict`` returns what the trees add to them. For a model that has both parts see
+            ``base``.
+        valid_init_score : array-like of shape (n_valid_docs,), optional
+            The same for the documents of ``valid``, in the order of ``valid.X``.
         callback : callable, optional
             Called with a :class:`BoostingProgress` after each tree; a true answer ends training.
         verbose : bool, default False
             Show the progress, on a terminal or in a notebook.
         """
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
+        starts = self._checked_starts(init_score, valid_init_score, data, valid)
         with heard(verbose, show_fit(), callback) as told:
-            return self._fit(data, valid, told, X if isinstance(X, Dataset) else None)
+            return self._fit(data, valid, told, X if isinstance(X, Dataset) else None, starts)
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
@@ -225,49 +281,27 @@ class BoostedRanker(ForestRanker):
         valid: Dataset | None,
         callback: Callback | None,
         whole: Dataset | None,
+        starts: tuple[Floats | None, Floats | None] = (None, None),
     ) -> BoostedRanker:
         self.check_params()
-        metric = parse(self.eval_metric)
-        valid = self._checked_valid(valid)
-        watched = self._watched(valid, metric)
+        valid = self.checked_valid(valid)
+        growing = Growing(self, data, valid, whole)
         if self.early_stopping_rounds is not None and valid is None:
             raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
-        boosting = Boosting(metric, self.n_estimators, self.early_stopping_rounds, self.n_jobs)
-        loss = choose_loss(self.loss, self.newton, self.random_state, self.skip_empty)
-        params = lightgbm_params(self)
-        train = None
-        if self.eval_train:
-            looked_at = {} if whole is None else columns_of(whole, [metric])
-            train = Watched("train", data.y, data.groups, looked_at)
-        if isinstance(loss, str):
-            more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
-            params["objective"] = loss.removeprefix("lightgbm:")
-            objective = None
-        else:
-            more = {}
-            objective = TreeObjective(
-                loss,
-                data.y,
-                data.groups,
-                doc_weights=data.sample_weight,
-                query_weights=data.weight_of_queries,
-                skip_empty=self.skip_empty,
-                subsample=self.subsample,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-            )
-        with engine.errors():
-            others = None if valid is None else valid.X
-            known = self.features()
-            columns = [j for j, name in enumerate(known.names or ()) if name in known.categories]
-            booster = engine.new_booster(params, data.X, others, columns, **more)
-            if booster is None:
-                boosting.stop = "no_split"
-            else:
-                boosting.run(booster, objective, train, watched, callback)
+        if self.base == "auto" and valid is None:
+            raise ValueError("base='auto' needs validation queries: fit(..., valid=...).")
+        start = Start(*starts) if self.base in (None, "auto") else growing.start_from(self.base)
+        with shared_bins():  # "auto" grows two models
+            booster, boosting = growing.grow(start, callback)
+            if self.base == "auto" and boosting.stop != "ctrl-c":
+                other = growing.start_from("linear")
+                booster_of_other, run = growing.grow(other, callback)
+                sign = 1.0 if boosting.metric.higher_is_better else -1.0
+                if sign * run.best > sign * boosting.best:
+                    start, booster, boosting = other, booster_of_other, run
         if boosting.stop == "ctrl-c" and boosting.best_iteration == 0:
             raise KeyboardInterrupt
-        self._keep(booster, boosting)
+        self._keep(booster, boosting, start, data.X)
         self.warn_if_it_ranks_nothing("no tree has a split. Lower min_child_samples.")
         if boosting.stop == "ctrl-c":  # what there is can be used, whoever pressed it
             self.stop_ = "interrupted"
@@ -280,30 +314,47 @@ class BoostedRanker(ForestRanker):
         check_more(self.lightgbm_params)
         parse(self.eval_metric)
         choose_loss(self.loss, self.newton, self.random_state)
+        check_base(self.base)
+        if self.n_estimators == 0 and self.base is None:
+            raise ValueError("n_estimators must be a positive integer, but is 0.")
 
-    def _checked_valid(self, valid: Dataset | None) -> Dataset | None:
-        if valid is None:
-            return None
-        if not isinstance(valid, Dataset):
-            raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
-        return valid.aligned(replace(self.features(), owner="X"), "valid")
+    def _checked_starts(
+        self, train: ArrayLike | None, valid: ArrayLike | None, data: RankingData, others: Any
+    ) -> tuple[Floats | None, Floats | None]:
+        """Return the scores from outside, in the order of the gathered rows."""
+        if train is None and valid is None:
+            return None, None
+        if self.base is not None:
+            raise ValueError("init_score is for base=None: a base has scores of its own.")
+        if (valid is None) != (others is None):
+            raise ValueError("valid_init_score goes with valid and init_score: give all or none.")
+        if train is None:
+            raise ValueError("valid_init_score goes with init_score: give both.")
+        first, second = check_scores(train, len(data.y), name="init_score"), None
+        if valid is not None:
+            second = check_scores(valid, others.n_docs, name="valid_init_score")
+        return (first if data.order is None else first[data.order]), second
 
-    def _watched(self, valid: Dataset | None, metric: Metric) -> Watched | None:
-        if valid is None:
-            return None
-        if np.isnan(per_query_on([metric], valid, valid.y)[0]).all():
-            raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
-        return Watched("valid", valid.y, valid.groups, columns_of(valid, [metric]))
-
-    def _keep(self, booster: Booster | None, boosting: Boosting) -> None:
-        # A model that could not split at all is one leaf.
-        n_trees = max(boosting.best_iteration, 1)
-        if booster is None:
-            self.model_text_ = model_text.one_leaf(self.n_features_in_)
-        else:
-            self.model_text_ = model_text.trim(booster.model_to_string(num_iteration=n_trees))
+    def _keep(self, booster: Booster | None, boosting: Boosting, start: Start, X: Matrix) -> None:
+        n_trees = boosting.best_iteration
+        if start.train is None:
+            n_trees = max(n_trees, 1)
+        found = Additive(self.n_features_in_)
+        if booster is not None and n_trees > 0:
+            text = model_text.trim(booster.model_to_string(num_iteration=n_trees))
+            found = replace(found, text=text)
+        for name in _OF_BASE:
+            self.__dict__.pop(name, None)
+        base = start.base
+        if base is not None:
+            found = summed([(base.part, 1.0), (found, 1.0)])
+            self.base_scale_, self.base_n_iter_ = base.scale, base.part.n_trees
+            if base.alpha is not None:
+                self.base_alpha_ = base.alpha
+        self.keep_additive(found, X)
+        if start.train is None:
+            self.n_iter_ = n_trees  # a model that could not split at all is one leaf
         self._scorer()
-        self.n_iter_ = n_trees
         self.best_score_ = boosting.best
         name = str(boosting.metric)
         self.evals_result_ = {part: {name: curve} for part, curve in boosting.curves.items()}
@@ -317,14 +368,20 @@ class BoostedRanker(ForestRanker):
         return None if loss is None else from_name(loss, self.skip_empty)
 
     def grown(self) -> dict[str, Any]:
-        """Return the number of trees that validation queries chose, as parameters."""
-        return {"n_estimators": self.n_iter_, "early_stopping_rounds": None}
+        """Return what validation queries chose, as parameters: trees, and the base's penalty."""
+        own = self.n_iter_ - vars(self).get("base_n_iter_", 0)
+        found = {"n_estimators": own, "early_stopping_rounds": None}
+        if isinstance(self.base, str):
+            alpha = vars(self).get("base_alpha_")
+            found["base"] = None if alpha is None else linear_base(alpha, self.n_jobs)
+        return found
 
     def summary(self) -> dict[str, Any]:
         """Return how many trees there are, how good they were, and why training stopped."""
         return {
             **super().summary(),
             "iterations": self.n_iter_,
+            **{name.rstrip("_"): vars(self)[name] for name in _OF_BASE if name in vars(self)},
             "best_score": self.best_score_,
             "stop": self.stop_,
         }

@@ -93,6 +93,7 @@ class Boosting:
     curves: dict[str, list[float]] = field(default_factory=dict)
     best: float = math.nan
     best_iteration: int = 0
+    begun: bool = False  # whether there is something to better
     stop: str = "n_estimators"
 
     def run(
@@ -102,9 +103,17 @@ class Boosting:
         train: Watched | None,
         valid: Watched | None,
         callback: Callback | None,
+        begin_with: Floats | None = None,
     ) -> None:
-        """Grow trees until there are enough; an interrupt ends it as well, and is remembered."""
+        """Grow trees until there are enough; an interrupt ends it as well, and is remembered.
+
+        ``begin_with`` are scores of the validation queries before the first tree. Where no tree
+        betters them, none is kept.
+        """
         self.curves = {w.name: [] for w in (train, valid) if w is not None}
+        if begin_with is not None and valid is not None:
+            self.best = self._measure(valid, begin_with)
+            self.begun = True
         begin = time.perf_counter()
         try:
             for iteration in range(1, self.n_estimators + 1):
@@ -142,19 +151,21 @@ class Boosting:
             return math.nan
 
         def measure(scores: Floats, _: Any) -> tuple[str, float, bool]:
-            value = self.metric.mean(
-                watched.y, scores, watched.groups, columns=watched.columns, n_jobs=self.n_jobs
-            )
-            return "metric", value, self.metric.higher_is_better
+            return "metric", self._measure(watched, scores), self.metric.higher_is_better
 
         value = float(evaluate(feval=measure)[0][2])
         self.curves[watched.name].append(value)
         return value
+
+    def _measure(self, watched: Watched, scores: Floats) -> float:
+        return self.metric.mean(
+            watched.y, scores, watched.groups, columns=watched.columns, n_jobs=self.n_jobs
+        )
 
     def _compare(self, iteration: int, value: float, measured: bool) -> None:
         if not measured:
             self.best_iteration = iteration
             return
         gain = value - self.best if self.metric.higher_is_better else self.best - value
-        if iteration == 1 or gain > 0:
-            self.best, self.best_iteration = value, iteration
+        if not self.begun or gain > 0:
+            self.best, self.best_iteration, self.begun = value, iteration, True

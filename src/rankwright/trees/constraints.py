@@ -9,14 +9,62 @@ A score with a monotone constraint :math:`c_j = \pm 1` never falls, or never ris
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankwright.data.alignment import Features
 from rankwright.data.feature_names import all_feature_names
+from rankwright.data.validation import Floats
 from rankwright.suggestions import meant
 
 Feature: TypeAlias = str | int
+
+
+@dataclass(frozen=True)
+class WeightLimits:
+    """What weights of a linear part must be for the whole model to obey.
+
+    Attributes
+    ----------
+    usable : ndarray of bool
+        Which features may have one: no categories, and none that no interaction allows.
+    signs : ndarray of int
+        1 or -1 for weights that must not have the other sign.
+    names : list of str
+        What the features are called.
+    """
+
+    usable: NDArray[np.bool_]
+    signs: NDArray[np.int64]
+    names: list[str]
+
+    @classmethod
+    def of(cls, monotone: Any, interaction: Any, known: Features) -> WeightLimits:
+        """Return the limits that constraints, and categories among the features, imply."""
+        found, names = constraints(monotone, interaction, known), names_of_all(known)
+        usable = np.array([name not in known.categories for name in names])
+        if interaction is not None:
+            met = [j for group in found["interaction_constraints"] for j in group]
+            usable &= np.isin(np.arange(known.n), met)
+        return cls(usable, np.array(found.get("monotone_constraints", [0] * known.n)), names)
+
+    def broken(self, coef: Floats) -> NDArray[np.bool_]:
+        """Return which weights break a limit."""
+        return np.asarray((self.signs * coef < 0) | (~self.usable & (coef != 0)))
+
+    @property
+    def binding(self) -> bool:
+        """Whether there is a limit."""
+        return bool(self.signs.any() or not self.usable.all())
+
+
+def names_of_all(known: Features) -> list[str]:
+    """Return a name for each feature."""
+    return all_feature_names(known.names, known.n)
 
 
 def constraints(monotone: Any, interaction: Any, known: Features) -> dict[str, Any]:
@@ -41,7 +89,7 @@ def _signs(monotone: Any, known: Features) -> list[int]:
                 f"{len(monotone)}. Or name features: {{'price': -1}}."
             )
         monotone = dict(enumerate(monotone))
-    signs, names = [0] * known.n, all_feature_names(known.names, known.n)
+    signs, names = [0] * known.n, names_of_all(known)
     for feature, sign in monotone.items():
         place = _position(feature, known, "monotone_constraints")
         if sign and names[place] in known.categories:
@@ -60,7 +108,7 @@ def _position(feature: Feature, known: Features, parameter: str) -> int:
                 f"{parameter} must name features from 0 to {known.n - 1}, but there is {feature}."
             )
         return int(feature)
-    names = all_feature_names(known.names, known.n)
+    names = names_of_all(known)
     if feature not in names:
         raise ValueError(f"{parameter}: there is no feature {feature!r}.{meant(feature, names)}")
     return names.index(feature)

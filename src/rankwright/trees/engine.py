@@ -18,11 +18,30 @@ import scipy.sparse as sp
 from rankwright.data.validation import Matrix
 from rankwright.docstrings import keep_docstrings
 from rankwright.threads import n_threads
+from rankwright.trees.shared_bins import current_bins
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
 QUIET = {"verbosity": -1}
+# Bins are made without a look at who will use them: no feature is left out because
+# min_child_samples allows no split of it, and the values that bins are made of do not hang on the
+# model's seed. So they can be shared.
+BINNING = {"feature_pre_filter": False, "data_random_seed": 1}
+_GROWING = frozenset(
+    {
+        "learning_rate",
+        "num_leaves",
+        "min_data_in_leaf",
+        "feature_fraction",
+        "feature_fraction_bynode",
+        "lambda_l2",
+        "path_smooth",
+        "min_gain_to_split",
+        "extra_trees",
+        "seed",
+    }
+)
 
 _forked = False  # whether this process is the child of one that had loaded this module
 _warned = False
@@ -80,23 +99,47 @@ def new_booster(
     X: Matrix,
     valid: Matrix | None,
     categorical: list[int],
+    starts: tuple[Any, Any] = (None, None),
     **fields: Any,
 ) -> Booster | None:
     """Return a booster without trees, or None if no feature can be split.
 
-    ``categorical`` are columns of categories; ``fields`` are what LightGBM's own losses need.
+    ``categorical`` are columns of categories; ``starts`` the scores that training and validation
+    begin with; ``fields`` are what LightGBM's own losses need.
     """
-    lightgbm = _lightgbm()
     if categorical:
         fields["categorical_feature"] = categorical
-    train = lightgbm.Dataset(as_lightgbm_takes_it(X), params=params, **fields).construct()
+    train = _beginning(_binned(params, X, None, fields), starts[0])
     if not any(train.feature_num_bin(j) > 1 for j in range(X.shape[1])):
         return None  # LightGBM takes that for a fault
-    booster: Booster = lightgbm.Booster(params, train)
+    booster: Booster = _lightgbm().Booster(params, train)
     if valid is not None:
-        other = lightgbm.Dataset(as_lightgbm_takes_it(valid), params=params, reference=train)
+        other = _beginning(_binned(params, valid, train, {}), starts[1])
         booster.add_valid(other, "valid")
     return booster
+
+
+def _beginning(dataset: Any, scores: Any) -> Any:
+    """Return features with the scores to begin with: a booster copies them when it meets them."""
+    dataset.set_field("init_score", scores)  # None as well: others may share what this one had
+    return dataset
+
+
+def _binned(params: dict[str, Any], X: Matrix, reference: Any, fields: dict[str, Any]) -> Any:
+    """Return features in LightGBM's bins, or in those of a reference; they may be shared."""
+    bins = current_bins()
+    # Bins that know labels are not shared, nor those without features that a split of few documents
+    # would need: someone asked for that.
+    alone = (
+        not fields.keys() <= {"categorical_feature"} or params["feature_pre_filter"] is not False
+    )
+    used = {name: value for name, value in params.items() if name not in _GROWING}
+
+    def make() -> Any:
+        rows = as_lightgbm_takes_it(X)
+        return _lightgbm().Dataset(rows, params=used, reference=reference, **fields).construct()
+
+    return make() if bins is None or alone else bins.of(X, (used, fields, reference), make)
 
 
 def read_booster(text: str) -> tuple[Booster, str]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from rankwright.data.dataset import Dataset
+from rankwright.data.missing import filled
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
 from rankwright.inputs import check_features
-from rankwright.threads import n_threads
+from rankwright.scaling import measured
 from rankwright.trees import model_text
+from rankwright.trees.additive import Additive
 from rankwright.trees.engine import read_booster
 from rankwright.trees.forest import Forest, ForestScorer
-from rankwright.trees.rule import TreeRule, compiled_forest
+from rankwright.trees.rule import LinearPart, TreeRule, check_linear_part, compiled_forest
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -35,6 +40,7 @@ class ForestRanker(Ranker):
     TAGS: ClassVar[dict[str, bool]] = {"input_tags.allow_nan": True}
     n_jobs: int | None
     model_text_: str
+    linear_spread_: Floats
 
     def predict(
         self,
@@ -62,12 +68,12 @@ class ForestRanker(Ranker):
         qid : array-like of shape (n_docs,), optional
             Queries, each with its own ``top_k`` best; None is one query.
         """
-        rule, matrix = TreeRule(self._scorer(), self.n_jobs), self._features(X)
+        rule, matrix = self._rule(), self._features(X)
         return rule.scores(matrix, n_trees, top_k, qid)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield the scores by the first tree, by the first two, and so on."""
-        return self._scorer().staged(self._features(X))
+        return self._rule().staged(self._features(X))
 
     def contributions(self, X: Any) -> tuple[Floats, float]:
         r"""Return what each feature adds to each score (SHAP values), and what they start from.
@@ -84,38 +90,74 @@ class ForestRanker(Ranker):
         They are LightGBM's ``pred_contrib`` up to rounding, the same bits whatever the number of
         threads and the documents that are explained with a document.
         """
-        matrix = self._features(X)
-        return self._scorer().contributions(matrix, threads=n_threads(self.n_jobs))
+        return self._rule().contributions(self._features(X))
 
-    def importance(self, kind: str = "gain") -> Floats:
+    def importance(self, kind: str | None = None) -> Floats:
         """Return the importance of each feature.
 
         Parameters
         ----------
-        kind : {"gain", "split"}, default "gain"
-            By how much its splits lowered the loss, as LightGBM reckons it, or how many there are.
-            For the share of NDCG that hangs on a feature see
+        kind : {"gain", "split", "deviation"}, optional
+            By how much its splits lowered the loss, as LightGBM reckons it, how many there are, or
+            by how much the feature moves scores: :math:`|w_j|` times its standard deviation in the
+            linear part, and what :meth:`rankwright.trees.forest.Forest.deviations` says of the
+            trees. The first two see the trees alone; by default ``"gain"``, and ``"deviation"``
+            for models with a linear part. For the share of NDCG that hangs on a feature see
             :func:`rankwright.evaluation.permutation_importance`.
         """
-        if kind not in ("gain", "split"):
-            raise ValueError(f"kind must be 'gain' or 'split', but is {kind!r}.")
         check_is_fitted(self)
-        return self._scorer().forest.importance(kind)
+        linear = vars(self).get("linear_coef_")
+        if kind is None:
+            kind = "gain" if linear is None else "deviation"
+        if kind not in ("gain", "split", "deviation"):
+            raise ValueError(f"kind must be 'gain', 'split' or 'deviation', but is {kind!r}.")
+        forest = self._scorer().forest
+        if kind != "deviation":
+            return forest.importance(kind)
+        by_trees = forest.deviations()
+        return by_trees if linear is None else by_trees + np.abs(linear) * self.linear_spread_
 
     @property
     def feature_importances_(self) -> Floats:
-        """Importance of each feature by gain."""
-        return self.importance("gain")
+        """Importance of each feature: by gain, or by deviation if there is a linear part."""
+        return self.importance()
 
     @property
     def booster_(self) -> Booster:
         """The trees as LightGBM's Booster, with the names of the features and their categories.
 
         For SHAP, LightGBM's plots and whatever else takes one; made anew each time. LightGBM allows
-        neither spaces nor any of ``"[]{},:`` in a name: they become ``_``, with a warning.
+        neither spaces nor any of ``"[]{},:`` in a name: they become ``_``, with a warning. It
+        holds trees alone: a model with a linear part is more than its trees, and has none.
         """
         check_is_fitted(self)
+        if "linear_coef_" in vars(self):
+            raise AttributeError(
+                "booster_ would lack the linear part of this model. Its trees alone are "
+                "model_text_; rankwright.distill makes a model of trees alone."
+            )
         return read_booster(model_text.named(self.model_text_, self.features()))[0]
+
+    def keep_additive(self, found: Additive, X: Matrix) -> None:
+        """Keep a sum of both parts as what is fitted, of training documents X."""
+        for name in ("linear_coef_", "linear_intercept_", "linear_fill_", "linear_spread_"):
+            self.__dict__.pop(name, None)
+        if found.coef is not None:
+            self.__dict__.update(found.linear_state())
+            rows = X if found.fill is None else filled(X, found.fill)
+            self.linear_spread_ = measured(rows).deviations()
+        self.model_text_, self.n_iter_ = found.text, found.n_trees
+
+    def checked_valid(self, valid: Dataset | None) -> Dataset | None:
+        """Return validation queries with the features of the training data."""
+        if valid is None:
+            return None
+        if not isinstance(valid, Dataset):
+            raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
+        return valid.aligned(replace(self.features(), owner="X"), "valid")
+
+    def _rule(self) -> TreeRule:
+        return TreeRule(self._scorer(), self.n_jobs, LinearPart.of(vars(self)))
 
     def _features(self, X: Any) -> Matrix:
         return check_features(self, X, allow_nan=True)
@@ -137,6 +179,7 @@ class ForestRanker(Ranker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
+        check_linear_part(vars(self))
         scorer = compiled_forest(vars(self))  # it tells if there is no text
         self._compiled = self.model_text_, scorer
 

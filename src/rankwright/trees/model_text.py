@@ -33,6 +33,7 @@ _NUMBER = re.compile(r"[-+0-9.e ]*")
 _THRESHOLD = re.compile(r"(?:(?:inf|[-+0-9.e]++)(?: (?:inf|[-+0-9.e]++))*+)?")
 _INFO = r"(none|\[[-+0-9.e]+:[-+0-9.e]+\]|-?[0-9]+(:-?[0-9]+)*)"  # the last: categories
 _INFOS = re.compile(f"{_INFO}( {_INFO})*")
+_NOTHING = re.compile(r"^leaf_value=-?0(\.0)?$", re.MULTILINE)  # a tree that adds 0 to all
 _INDICES = {"split_feature", "decision_type", "left_child", "right_child"}
 _COUNTS = {"internal_count", "leaf_count"}
 _BY_LEAF = {"leaf_value", "leaf_weight", "leaf_count"}
@@ -68,6 +69,40 @@ def written(n_features: int, trees: Sequence[Mapping[str, str]]) -> str:
         texts.append("\n".join([*lines, "is_linear=0", "shrinkage=1"]) + "\n\n\n")
     infos, sizes = " ".join(["none"] * n_features), " ".join(str(len(text)) for text in texts)
     return f"{_head(n_features, infos, sizes)}\n\n{''.join(texts)}{_END}"
+
+
+def joined_texts(parts: Sequence[tuple[str, float]]) -> str:
+    """Return one model of several with the same features, each with a factor for its leaves.
+
+    Trees stand in the order of the parts; one that is a single leaf of 0 is left out unless there
+    is no other. What :func:`trim` returned is taken, and trusted.
+    """
+    n_features, trees = 0, []
+    infos: list[list[str]] = []
+    for text, factor in parts:
+        head, _, rest = text.partition("\n\n")
+        lines = dict(line.partition("=")[::2] for line in head.splitlines())
+        n_features = int(lines["max_feature_idx"]) + 1
+        infos.append(lines["feature_infos"].split(" "))
+        blocks = rest[: -len(_END)].split("Tree=")[1:]
+        trees += [_with_factor(block.partition("\n")[2], factor) for block in blocks]
+    kept = [tree for tree in trees if not _NOTHING.search(tree)]
+    numbered = [f"Tree={i}\n{tree}" for i, tree in enumerate(kept or trees[:1])]
+    # Of a feature whose ranges differ nothing is told: nobody needs it for scores.
+    ranges = [told[0] if len(set(told)) == 1 else "none" for told in zip(*infos, strict=True)]
+    sizes = " ".join(str(len(tree)) for tree in numbered)
+    return f"{_head(n_features, ' '.join(ranges), sizes)}\n\n{''.join(numbered)}{_END}"
+
+
+def _with_factor(tree: str, factor: float) -> str:
+    """Return a tree without its number, its values multiplied; gains stay what they were."""
+    lines = tree.split("\n")
+    for i, line in enumerate(lines):
+        name, _, numbers = line.partition("=")
+        if name in ("leaf_value", "internal_value") and numbers and factor != 1:
+            values = _kernels.read_numbers(numbers) * factor
+            lines[i] = f"{name}={' '.join(map(repr, values.tolist()))}"
+    return "\n".join(lines)
 
 
 def _head(n_features: int, infos: str, sizes: str) -> str:

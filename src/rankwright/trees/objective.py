@@ -11,7 +11,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
-from rankwright.losses import XENDCG, LambdaRank, ListNet, from_name
+from rankwright.losses import XENDCG, LambdaRank, ListNet, StochasticLambdaRank, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
 from rankwright.losses.loss import has_argument, is_empty, max_by_query
@@ -37,8 +37,10 @@ def choose_loss(loss: Any, newton: Newton, random_state: int, skip_empty: bool =
         )
     if loss == "lambdarank":
         return LambdaRank()
+    if loss == "stochastic-lambdarank":
+        return StochasticLambdaRank(random_state=random_state)
     if isinstance(loss, str) and loss not in LOSSES:
-        names = [*LOSSES, "lambdarank", *BUILT_IN]
+        names = [*LOSSES, "lambdarank", "stochastic-lambdarank", *BUILT_IN]
         raise ValueError(
             f"loss must be one of {', '.join(names)}, but is {loss!r}.{meant(loss, names)}"
         )

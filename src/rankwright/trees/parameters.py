@@ -7,7 +7,7 @@ from typing import Any
 
 from rankwright.suggestions import meant
 from rankwright.trees.constraints import constraints
-from rankwright.trees.engine import QUIET, parameter_names, threads
+from rankwright.trees.engine import BINNING, QUIET, parameter_names, threads
 
 # What LightGBM calls what BoostedRanker has a name for (with its other names), and what would break
 # a promise: trees that change later, leaves that are not constant, categories.
@@ -53,6 +53,18 @@ _OURS = {
     "feature_fraction": "colsample",
     "sub_feature": "colsample",
     "colsample_bytree": "colsample",
+    "feature_fraction_bynode": "colsample_bynode",
+    "sub_feature_bynode": "colsample_bynode",
+    "colsample_bynode": "colsample_bynode",
+    "lambda_l2": "leaf_l2",
+    "reg_lambda": "leaf_l2",
+    "lambda": "leaf_l2",
+    "l2_regularization": "leaf_l2",
+    "path_smooth": "path_smooth",
+    "min_gain_to_split": "min_gain",
+    "min_split_gain": "min_gain",
+    "extra_trees": "extra_trees",
+    "extra_tree": "extra_trees",
     "early_stopping_round": "early_stopping_rounds",
     "early_stopping_rounds": "early_stopping_rounds",
     "seed": "random_state",
@@ -95,6 +107,9 @@ def check_more(params: Any) -> None:
 
 def lightgbm_params(ranker: Any) -> dict[str, Any]:
     """Return the parameters as LightGBM takes them."""
+    more = dict(ranker.lightgbm_params or {})
+    if "data_seed" in more:  # LightGBM would not look at the second name
+        more["data_random_seed"] = more.pop("data_seed")
     return {
         "objective": "none",
         "metric": "None",
@@ -103,11 +118,17 @@ def lightgbm_params(ranker: Any) -> dict[str, Any]:
         "min_data_in_leaf": int(ranker.min_child_samples),
         "max_bin": int(ranker.max_bin),
         "feature_fraction": float(ranker.colsample),
+        "feature_fraction_bynode": float(ranker.colsample_bynode),
+        "lambda_l2": float(ranker.leaf_l2),
+        "path_smooth": float(ranker.path_smooth),
+        "min_gain_to_split": float(ranker.min_gain),
+        "extra_trees": bool(ranker.extra_trees),
         "seed": int(ranker.random_state) % 2**31,
         "num_threads": threads(ranker.n_jobs),
         **QUIET,
+        **BINNING,
         **constraints(
             ranker.monotone_constraints, ranker.interaction_constraints, ranker.features()
         ),
-        **(ranker.lightgbm_params or {}),
+        **more,
     }

@@ -10,6 +10,8 @@ and the score is :math:`((0 + \text{leaf}_1) + \text{leaf}_2) + \dots`. Weighted
 
 with lane :math:`l_i = ((0 + w_i x_i) + w_{i+8} x_{i+8}) + \dots` over as many features as eights of
 them have, and :math:`r` the sum of the others in turn: products and sums are rounded one by one.
+Where there are trees and weights, the score is the sum of the trees plus the weighted sum, in which
+alone a missing value is filled in.
 """
 
 from __future__ import annotations
@@ -33,11 +35,7 @@ _LANES = 8
 def by_tables(tables: dict[str, list[Any]], n_features: int, labels: Labels | None) -> Judge:
     """Return what tables of numbers say of rows; a DataError unless they are those of a model."""
     try:
-        score = (
-            _table_trees(tables, n_features)
-            if "leaf" in tables
-            else _table_sums(tables, n_features)
-        )
+        score = _table_score(tables, n_features)
     except (KeyError, ValueError, IndexError):
         raise DataError("the tables of the model do not fit together.") from None
     thresholds = tables.get("threshold")
@@ -57,9 +55,19 @@ def by_tables(tables: dict[str, list[Any]], n_features: int, labels: Labels | No
     return judge
 
 
-def _table_trees(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
-    if tables.keys() != _OF_TREES:
+def _table_score(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
+    """Return the score: of trees, of weights, or of both."""
+    if tables.keys() == _OF_TREES:
+        return _table_trees(tables, n_features)
+    if "leaf" not in tables:
+        return _table_sums(tables, n_features)
+    if tables.keys() - _OF_TREES - {"fill"} != {"weight", "bias"} or len(tables["bias"]) != 1:
         raise KeyError
+    trees, sums = _table_trees(tables, n_features), _table_sums(tables, n_features)
+    return lambda columns: trees(columns) + sums(columns)
+
+
+def _table_trees(tables: dict[str, list[Any]], n_features: int) -> Callable[[Any], Floats]:
     trees = [_table_tree(tables, root, n_features) for root in tables["root"]]
 
     def score(columns: NDArray[Any]) -> Floats:

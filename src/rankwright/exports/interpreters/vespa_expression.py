@@ -2,7 +2,8 @@
 
 Of the language of expressions there is what linear and ordinal models need: numbers, features,
 ``+``, ``-``, ``*``, ``<``, ``>=``, ``if``, ``isNan`` and ``max``, where ``*`` goes before ``+`` and
-``-``, these before comparisons, and equal ones from the left.
+``-``, these before comparisons, and equal ones from the left. The function ``model_trees`` is a
+sum of trees, which Vespa evaluates as it does those that it imports (see ``vespa_json``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 from rankwright.exceptions import DataError
 from rankwright.exports.interpreters.reading import reading
+from rankwright.exports.interpreters.vespa_json import three_ways
+from rankwright.exports.interpreters.walking import ReadTree
 from rankwright.exports.rules import Labels
 from rankwright.exports.targets.target import Judge, Verdicts
 
@@ -29,6 +32,12 @@ _PROFILE = re.compile(
 )
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _CALL = re.compile(r"(if|isNan|max)\(")
+_TREES = "model_trees"
+_LEAF = re.compile(rf"-?{_NUMBER.pattern}")
+_SPLIT = re.compile(
+    rf"if\((?:!\((?P<missing_left>\S+) >= (?P<t>{_LEAF.pattern})\)"
+    rf"|(?P<missing_right>\S+) < (?P<border>{_LEAF.pattern})), "
+)
 _ARGUMENTS = {"if": 3, "isNan": 1, "max": 2}
 _FUNCTIONS: dict[str, Any] = {"if": np.where, "isNan": np.isnan, "max": np.maximum}
 _OPERATORS: list[dict[str, Any]] = [
@@ -50,10 +59,14 @@ def _profile_scores(text: str, names: Sequence[str], labels: Labels | None) -> J
         raise DataError("a rank profile must have functions and a first-phase, as it was exported.")
     functions: dict[str, Value] = {}
     for name, expression in _FUNCTION.findall(profile["functions"]):
-        functions[name] = _Parser(expression, names, functions).whole()
+        if name == _TREES:
+            functions[name] = three_ways(_read_forest(expression, names))
+        else:
+            functions[name] = _Parser(expression, names, functions).whole()
     scores = [name for name in functions if name.startswith("model_score")]
     expected = {*scores, "model_label"} if labels is not None else {*scores}
-    if not scores or functions.keys() != expected or profile["first"] not in functions:
+    of_models = functions.keys() - {_TREES}
+    if not scores or of_models != expected or profile["first"] not in of_models:
         raise DataError("functions must be model_score and, of ordinal models, model_label.")
 
     def judge(X: NDArray[Any]) -> Verdicts:
@@ -81,6 +94,49 @@ def _places(values: NDArray[Any], labels: Labels) -> NDArray[np.int64]:
     return np.asarray(at, dtype=np.int64)
 
 
+def _read_forest(text: str, names: Sequence[str]) -> list[ReadTree]:
+    """Return the trees of a sum."""
+    places = {name: j for j, name in enumerate(names)}
+    tree, at = _read_tree(text, 0, places)
+    trees = [tree]
+    while text.startswith(" + ", at):
+        tree, at = _read_tree(text, at + len(" + "), places)
+        trees.append(tree)
+    if at != len(text):
+        raise _unread(text, at)
+    return trees
+
+
+def _read_tree(text: str, at: int, places: dict[str, int]) -> tuple[ReadTree, int]:
+    """Return a tree, and where it ends; nested as it is, a stack has what must still come."""
+    tree = ReadTree()
+    waiting: list[Any] = [([0], 0)]
+    while waiting:
+        wanted = waiting.pop()
+        if isinstance(wanted, str):
+            if not text.startswith(wanted, at):
+                raise _unread(text, at)
+            at += len(wanted)
+            continue
+        siblings, place = wanted
+        found = _SPLIT.match(text, at) or _LEAF.match(text, at)
+        if found is None:
+            raise _unread(text, at)
+        at = found.end()
+        if found.re is _LEAF:
+            siblings[place] = tree.add_leaf(float(found[0]))
+            continue
+        goes_left = found["missing_left"] is not None
+        x, t = found.group(*(("missing_left", "t") if goes_left else ("missing_right", "border")))
+        node = siblings[place] = tree.add_node(places[x], (float(t), goes_left))
+        waiting += [")", (tree.right, node), ", ", (tree.left, node)]
+    return tree, at
+
+
+def _unread(text: str, at: int) -> DataError:
+    return DataError(f"an expression cannot be read from {text[at:]!r:.60} on.")
+
+
 class _Parser:
     """An expression, read from the left, each operator by its precedence."""
 
@@ -95,7 +151,7 @@ class _Parser:
         return found
 
     def error(self) -> DataError:
-        return DataError(f"an expression cannot be read from {self.text[self.at :]!r:.60} on.")
+        return _unread(self.text, self.at)
 
     def take(self, sign: str) -> bool:
         """Tell whether a sign is next, and pass it and spaces around it."""

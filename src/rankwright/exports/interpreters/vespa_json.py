@@ -20,7 +20,7 @@ with the size of the model, and is NaN here, which no model gives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,21 @@ def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
     if objective.startswith("binary") or objective in _TRANSFORMED:
         raise DataError(f"objective must not transform scores, but is {objective!r:.100}.")
     places = [names.index(name) for name in model["feature_names"]]
-    trees = [_imported_tree(tree["tree_structure"], places) for tree in model["tree_info"]]
+    block = three_ways(
+        [_imported_tree(one["tree_structure"], places) for one in model["tree_info"]]
+    )
+
+    def judge(X: NDArray[Any]) -> Verdicts:
+        return Verdicts(in_blocks(X, block))
+
+    return judge
+
+
+def three_ways(trees: list[ReadTree]) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what scores columns of features by all three evaluators; NaN where they differ.
+
+    What a node says is its border, and whether missing values go left.
+    """
     exact = [_is_float32([t for t, _ in tree.says]) for tree in trees]
     largest = max(len(tree.leaf) for tree in trees)
 
@@ -72,10 +86,7 @@ def _forest_scores(model: dict[str, Any], names: list[str]) -> Judge:
         agreed &= compiled == _fast_sum(fast, largest)
         return np.where(agreed, compiled, np.nan)
 
-    def judge(X: NDArray[Any]) -> Verdicts:
-        return Verdicts(in_blocks(X, block))
-
-    return judge
+    return block
 
 
 def _sum(leaves: list[NDArray[Any]]) -> NDArray[Any]:

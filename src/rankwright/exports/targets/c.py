@@ -88,6 +88,13 @@ static inline double NAME_sum(const double *x, const float *f, int k) {
 }
 """
 
+# Of a sum of both: trees see a missing value as it is, the linear part what stands for it.
+_BOTH = """
+static inline double NAME_sum(const double *x, const float *f, int k) {
+    return NAME_trees(x, f, k) + NAME_linear(x, f, k);
+}
+"""
+
 _ONE = """
 static inline double NAME_score(const double *x) { return NAME_sum(x, 0, 0); }
 static inline double NAME_score_float(const float *x) { return NAME_sum(0, x, 0); }
@@ -160,7 +167,7 @@ class C(SourceCode):
     name = "c"
     engine = "C99 and C++11, IEEE doubles"
     suffix = ".h"
-    holds = "trees, linear, labels: exact for float32 and float64"
+    holds = "trees, linear, both added, labels: exact for float32 and float64"
     judged_by = "the header's code"
 
     def text(self, rules: Rules, name: str, tables: Tables) -> str:
@@ -216,7 +223,7 @@ def _c_header(rules: Rules, name: str, tables: Tables) -> str:
     filled = (
         "v == v ? v : x ? NAME_fill[j] : (double)(float)NAME_fill[j]" if "fill" in tables else "v"
     )
-    code = [_AT.replace("FILLED", filled), _TREES if "root" in tables else _SUMS]
+    code = [_AT.replace("FILLED", filled), *_c_sums(tables)]
     code.append(_ONE if n_scores == 1 else _SEVERAL)
     texts = [_c_texts(f"{name}_names", rules.names)]
     if labels is not None:
@@ -225,6 +232,15 @@ def _c_header(rules: Rules, name: str, tables: Tables) -> str:
     texts += [_c_table(f"{name}_{key}", values) for key, values in tables.items()]
     begin, end = ("".join(parts).replace("NAME", name) for parts in (head, code))
     return f"{begin}{''.join(texts)}{end}\n#endif\n"
+
+
+def _c_sums(tables: Tables) -> list[str]:
+    """Return the code of a score: of trees, of weights, or of both."""
+    if "root" not in tables or "weight" not in tables:
+        return [_TREES if "root" in tables else _SUMS]
+    plain = _AT.replace("NAME_at", "NAME_as_given").replace("FILLED", "v")
+    trees = _TREES.replace("NAME_at", "NAME_as_given").replace("NAME_sum", "NAME_trees")
+    return [plain, trees, _SUMS.replace("NAME_sum", "NAME_linear"), _BOTH]
 
 
 def _c_texts(name: str, texts: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from rankwright.exports.targets.target import (
     Target,
     Written,
     no_linear,
+    no_mixture,
 )
 
 _LEVELS = 1000  # of splits: the engine measures depth by recursion
@@ -42,7 +43,8 @@ class Elastic(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
-        if rules.linear is not None:
+        yield from no_mixture(rules, self.name)
+        if rules.trees is None:
             yield no_linear(self.name)
         if options.missing != "by-node":
             yield Refusal(

@@ -78,6 +78,25 @@ _SUMS = """
     }
 """
 
+# Of a sum of both: trees see a missing value as it is, the linear part what stands for it.
+_BOTH = """
+    public static double score(double[] x) {
+        return trees(x, 0) + linear(x, 0);
+    }
+
+    public static double score(float[] x) {
+        return trees(asGiven(x), 0) + linear(doubles(x), 0);
+    }
+
+    private static double[] asGiven(float[] x) {
+        double[] y = new double[x.length];
+        for (int j = 0; j < x.length; ++j) {
+            y[j] = x[j];
+        }
+        return y;
+    }
+"""
+
 _ONE = """
     public static double score(double[] x) {
         return sum(x, 0);
@@ -206,7 +225,7 @@ class Java(SourceCode):
     name = "java"
     engine = "Java >= 10"
     suffix = ".java"
-    holds = "trees, linear, labels: exact for float32 and float64"
+    holds = "trees, linear, both added, labels: exact for float32 and float64"
     words = _WORDS
     judged_by = "the class's code"
 
@@ -245,8 +264,12 @@ def _java_class(rules: Rules, name: str, tables: Tables) -> str:
         parts.append(_java_texts("classes", [str(one) for one in labels.classes]))
     parts += [_java_table(key, values) for key, values in tables.items()]
     filled = "x[j] != x[j] ? FILL[j] : x[j]" if "fill" in tables else "x[j]"
-    parts.append(_TREES if "root" in tables else _SUMS.replace("FILLED", filled))
-    parts.append(_ONE if len(tables.get("bias", [0])) == 1 else _SEVERAL)
+    sums = _SUMS.replace("FILLED", filled)
+    if "root" in tables and "weight" in tables:
+        parts += [_TREES.replace(" sum(", " trees("), sums.replace(" sum(", " linear("), _BOTH]
+    else:
+        parts.append(_TREES if "root" in tables else sums)
+        parts.append(_ONE if len(tables.get("bias", [0])) == 1 else _SEVERAL)
     if labels is not None:
         parts += [_REACHED if "threshold" in tables else _LARGEST, _LABELS]
     # As in the library, what stands for a missing value among floats is a float.

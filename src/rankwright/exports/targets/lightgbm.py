@@ -20,6 +20,7 @@ from rankwright.exports.targets.target import (
     Verdicts,
     Written,
     no_linear,
+    no_mixture,
     no_names,
 )
 from rankwright.trees.model_text import read_trees
@@ -40,6 +41,7 @@ class LightGBM(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
+        yield from no_mixture(rules, self.name)
         if rules.trees is None:
             yield no_linear(self.name)
         wrong = [name for name in rules.names if not _NAME.fullmatch(name)]

@@ -61,8 +61,7 @@ class LtrPlugin(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
-        if rules.trees is not None and rules.linear is not None:
-            yield no_mixture(self.name)
+        yield from no_mixture(rules, self.name)
         if rules.trees is not None and options.missing not in self.of_policy:
             known = " or ".join(self.of_policy)
             yield Refusal(

@@ -1,5 +1,6 @@
 """ONNX: trees as a TreeEnsembleRegressor, weighted sums of doubles in the library's own order.
 
+A sum of both is added in doubles: leaves are on a grid, on which the float32 sum of trees is exact.
 The file is written by hand: of the format, an ONNX model needs a dozen fields.
 """
 
@@ -41,7 +42,7 @@ class ONNX(Target):
     name = "onnx"
     engine = "ONNX, opset 17 and ai.onnx.ml 3"
     suffix = ".onnx"
-    holds = "trees, linear, labels: exact for float32"
+    holds = "trees, linear, both added, labels: exact for float32"
     number = "float32"
     arithmetic = "lanes"
     gives_labels = True
@@ -61,11 +62,11 @@ class ONNX(Target):
     def write(self, rules: Rules, options: Options) -> Written:
         """Return the model."""
         graph = _Graph(rules, options.name)
-        if rules.trees is not None:
+        if rules.linear is None:
+            assert rules.trees is not None
             graph.add_trees(rules.trees)
         else:
-            assert rules.linear is not None
-            graph.add_sums(rules.linear)
+            graph.add_sums(rules.linear, rules.trees)
         if rules.labels is not None:
             graph.add_labels(rules.labels)
         return Written(graph.model())
@@ -132,11 +133,15 @@ class _Graph:
 
     def add_trees(self, trees: Trees) -> None:
         """Add a sum of trees."""
-        self.add("TreeEnsembleRegressor", "features", to="score", **_tree_attributes(trees))
+        self.forest(trees, to="score")
         self.outputs.append(_value_info("score", _FLOAT, 1))
 
-    def add_sums(self, linear: Linear) -> None:
-        """Add weighted sums, of doubles; a missing value is what stands for it."""
+    def forest(self, trees: Trees, to: str | None = None) -> Any:
+        """Add the trees; return the name of their sum, which is a float32."""
+        return self.add("TreeEnsembleRegressor", "features", to=to, **_tree_attributes(trees))
+
+    def add_sums(self, linear: Linear, trees: Trees | None = None) -> None:
+        """Add weighted sums, of doubles; a missing value is what stands for it, but to trees."""
         x = self.add("Cast", "features", to_type=_DOUBLE)
         if linear.fill is not None:
             # Among float32 rows, what stands for a missing value is a float32 too.
@@ -147,6 +152,9 @@ class _Graph:
             products = self.add("Mul", x, self.constant(weights[None, :]))
             total = self.lane_sum(products, len(weights))
             scores.append(self.add("Add", total, self.constant(np.array([[bias]]))))
+        if trees is not None:
+            forest = self.add("Cast", self.forest(trees), to_type=_DOUBLE)
+            scores = [self.add("Add", forest, scores[0])]
         self.add("Concat", *scores, to="score", axis=1)
         self.outputs.append(_value_info("score", _DOUBLE, len(scores)))
 

@@ -36,8 +36,7 @@ class RankLib(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
-        if rules.trees is not None and rules.linear is not None:
-            yield no_mixture(self.name)
+        yield from no_mixture(rules, self.name)
         yield from sent_elsewhere(rules, "zero", options.present, self.name)
         yield from filled_otherwise(rules, options.present, self.name)
         yield from several_scores(rules, self.name)

@@ -53,8 +53,7 @@ class Solr(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
-        if rules.trees is not None and rules.linear is not None:
-            yield no_mixture(self.name)
+        yield from no_mixture(rules, self.name)
         yield from too_deep(rules.trees, _LEVELS, "Solr reads them by recursion")
         yield from several_scores(rules, self.name)
         if rules.linear is not None:

@@ -110,7 +110,7 @@ class SQL(Target):
     name = "sql"
     engine = "SQLite, DuckDB, PostgreSQL or ClickHouse"
     suffix = ".sql"
-    holds = "trees, linear, labels: exact for float32 and float64"
+    holds = "trees, linear, both added, labels: exact for float32 and float64"
     number = "float64"
     arithmetic = "lanes"
     gives_labels = True
@@ -202,16 +202,19 @@ class _Form:
     def of_trees(self, trees: Trees) -> list[str]:
         """Return the views of trees; one for each block of them, if they are many."""
         quoted, name = self.dialect.quoted, self.options.name
+        linear = self.rules.linear
+        more = [] if linear is None else [self.weighted(linear, 0)]  # added once, in the end
         blocks = _in_blocks([self.tree(trees, k) for k in range(trees.n_trees)])
         sums = [_balanced(block) for block in blocks]
         table = quoted(self.options.store)
-        if len(sums) == 1:
-            return [self.view(name, [(sums[0], "score")], table)]
+        if len(sums) == 1 and (not more or len(sums[0]) + len(more[0]) <= _BLOCK):
+            return [self.view(name, [(_chain([*sums, *more]), "score")], table)]
         views, parts = [], [f"{name}_{k + 1}" for k in range(len(sums))]
         for part, one in zip(parts, sums, strict=True):
             views.append(self.view(part, [(one, part)], table))
             table = quoted(part)
-        return [*views, self.view(name, [(_balanced([*map(quoted, parts)]), "score")], table)]
+        total = _chain([_balanced([*map(quoted, parts)]), *more])
+        return [*views, self.view(name, [(total, "score")], table)]
 
     def tree(self, trees: Trees, k: int) -> str:
         """Return a tree.

@@ -24,12 +24,12 @@ def tables_of(rules: Rules) -> Tables:
     missing values do (``missing_left``), and its children ``left`` and ``right``, a split or
     ``~leaf``; the ``root`` of each tree, and the ``leaf`` values. Of weighted sums: ``weight``, a
     row of them for each score, ``bias``, and what stands for missing values (``fill``). And the
-    ``threshold`` of each label but the first.
+    ``threshold`` of each label but the first. A sum of a linear part and trees has the tables of
+    both.
     """
-    if rules.trees is not None:
-        return _of_trees(rules.trees)
-    assert rules.linear is not None
-    found = _of_weights(rules.linear)
+    found: Tables = {} if rules.trees is None else _of_trees(rules.trees)
+    if rules.linear is not None:
+        found |= _of_weights(rules.linear)
     if rules.labels is not None and rules.labels.thresholds is not None:
         found["threshold"] = rules.labels.thresholds.tolist()
     return found

@@ -226,10 +226,12 @@ def no_names(names: Iterable[str], what: str) -> Iterator[Refusal]:
         return
 
 
-def no_mixture(what: str) -> Refusal:
-    """Return the refusal of a sum of trees and weighted features."""
-    return Refusal(
-        "mixture",
-        f"{what} holds trees or a weighted sum, not both added",
-        "train trees on what this model says (distill), or export to vespa, onnx, sql, c or java",
-    )
+def no_mixture(rules: Rules, what: str) -> Iterator[Refusal]:
+    """Yield the refusal of a sum of a linear part and trees, if the model is one."""
+    if rules.trees is not None and rules.linear is not None:
+        yield Refusal(
+            "mixture",
+            f"the model is a sum of a linear part and trees, which {what} cannot hold",
+            "distil it into a linear model or into fewer trees, rankwright.distill(model, data), "
+            "or export it to vespa, onnx, sql, c or java",
+        )

@@ -1,4 +1,9 @@
-"""Vespa: trees as a model that it imports, weighted sums as an expression of a rank profile."""
+"""Vespa: trees as a model that it imports, weighted sums as an expression of a rank profile.
+
+A sum of both is a rank profile, too, whose trees are a function of their own, in the form that the
+importer gives them: a sum of ``if(x < t, left, right)``, or ``if(!(x >= t), left, right)`` where
+missing values, which are NaN, go left.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +30,11 @@ from rankwright.exports.targets.target import (
     Options,
     Target,
     Written,
-    no_mixture,
 )
 
 _LEVELS = 500  # of splits: Vespa's parser calls itself for each
 _LANES = 8
-SCORE, LABEL = "model_score", "model_label"
+SCORE, LABEL, TREES = "model_score", "model_label", "model_trees"
 """What a rank profile calls what it computes."""
 _WORD = r"[A-Za-z_][A-Za-z0-9_@$]*"
 _NUMBER = r"-?[0-9]+(\.[0-9]+)?"
@@ -46,11 +50,11 @@ _RESERVED = re.compile(
 
 
 class Vespa(Target):
-    """``lightgbm("model.json")`` for trees, ``model.profile`` for weights and labels."""
+    """``lightgbm("model.json")`` for trees alone, ``model.profile`` for all else."""
 
     name = "vespa"
     engine = "Vespa 8"
-    holds = "trees, linear and ordinal models with labels, exact"
+    holds = "trees, linear, both added, labels: exact for float32"
     number = "float32"
     arithmetic = "lanes"
     gives_labels = True
@@ -58,17 +62,16 @@ class Vespa(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
-        if rules.trees is not None and rules.linear is not None:
-            yield no_mixture(self.name)
         yield from too_deep(rules.trees, _LEVELS, "Vespa reads them by recursion")
-        if rules.trees is None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", options.name):
+        in_profile = rules.linear is not None
+        if in_profile and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", options.name):
             yield Refusal(
                 "names",
                 f"a rank profile cannot be called {options.name!r}",
                 "give a name of letters, digits, _ and -",
             )
-        taken = [name for name in rules.names if name.startswith((SCORE, LABEL))]
-        if rules.trees is None and taken:
+        taken = [name for name in rules.names if name.startswith((SCORE, LABEL, TREES))]
+        if in_profile and taken:
             yield Refusal(
                 "names",
                 f"{listed(taken)} are what the rank profile itself computes",
@@ -94,10 +97,10 @@ class Vespa(Target):
         functions = [name for name in rules.names if re.fullmatch(_WORD, name)]
         if functions:
             warnings.append(f"the rank profile must have functions called {listed(functions)}")
-        if rules.trees is not None:
+        if rules.linear is None:
+            assert rules.trees is not None
             return Written(_imported_model(rules.trees, rules.names), warnings=warnings)
-        assert rules.linear is not None
-        return Written(_profile(rules.linear, rules.labels, rules.names, options), [], warnings)
+        return Written(_profile(rules, rules.linear, options), warnings=warnings)
 
     def interpreter(self, content: bytes, rules: Rules, options: Options) -> Judge:
         """Return what scores as Vespa's source says."""
@@ -177,19 +180,25 @@ def _after_feature(tokens: Sequence[tuple[Any, str]], i: int) -> int:
     return i
 
 
-def _imported_model(trees: Trees, names: tuple[str, ...]) -> bytes:
-    """Return trees as Vespa imports LightGBM's dump.
+def _grown(trees: Trees) -> tuple[list[int], Floats, float]:
+    """Return the trees that have splits, the leaves, and the sum of what has no splits.
 
-    ``<=`` is read as ``<``, hence the next float32. A tree of one leaf would be a number among the
-    trees, of which Vespa makes no forest: such leaves, and the shift, are added to another tree's.
+    A tree of one leaf would be a number among the trees, of which Vespa makes no forest: such
+    leaves, and the shift, are added to those of the first tree.
     """
-    border, split = trees.borders(), np.diff(trees.forest.node_begin) > 0
+    split = np.diff(trees.forest.node_begin) > 0
     alone = trees.leaf[trees.forest.leaf_begin[:-1][~split]]
     constant = trees.shift + float(alone.sum())  # exact on the grid
     growing = np.flatnonzero(split).tolist()
     values = trees.leaf.copy()
     if growing:
         values[slice(*trees.forest.leaf_begin[growing[0] : growing[0] + 2])] += constant
+    return growing, values, constant
+
+
+def _imported_model(trees: Trees, names: tuple[str, ...]) -> bytes:
+    """Return trees as Vespa imports LightGBM's dump; ``<=`` is read as ``<``, hence the borders."""
+    border, (growing, values, constant) = trees.borders(), _grown(trees)
 
     def leaf(i: int) -> str:
         return f'{{"leaf_value":{float(values[i])!r}}}'
@@ -209,10 +218,24 @@ def _imported_model(trees: Trees, names: tuple[str, ...]) -> bytes:
     ).encode()
 
 
-def _profile(
-    linear: Linear, labels: Labels | None, names: tuple[str, ...], options: Options
-) -> bytes:
-    """Return a rank profile with a function for each score, and one for the label."""
+def forest_sum(trees: Trees, names: tuple[str, ...]) -> str:
+    """Return trees as an expression, which Vespa takes for the forest that it is."""
+    border, (growing, values, constant) = trees.borders(), _grown(trees)
+
+    def leaf(i: int) -> str:
+        return repr(float(values[i]))
+
+    def node(i: int, left: str, right: str) -> str:
+        x, t = names[trees.forest.feature[i]], repr(float(border[i]))
+        test = f"!({x} >= {t})" if trees.nan_left[i] else f"{x} < {t}"
+        return f"if({test}, {left}, {right})"
+
+    return " + ".join([trees.folded(k, leaf, node) for k in growing] or [repr(constant)])
+
+
+def _profile(rules: Rules, linear: Linear, options: Options) -> bytes:
+    """Return a rank profile with functions for trees, for each score, and for the label."""
+    labels, names = rules.labels, rules.names
     scores = (
         [SCORE]
         if len(linear.weights) == 1
@@ -222,6 +245,9 @@ def _profile(
         score: weighted_sum(linear.weights[k], float(linear.bias[k]), linear.fill, names)
         for k, score in enumerate(scores)
     }
+    if rules.trees is not None:
+        total = f"{TREES} + {functions[SCORE]}"  # a sum in brackets, hence added once
+        functions = {TREES: forest_sum(rules.trees, names), SCORE: total}
     if labels is not None:
         functions[LABEL] = _label(labels, scores)
     lines = [f"rank-profile {options.name} inherits default {{"]

@@ -22,6 +22,7 @@ from rankwright.exports.targets.target import (
     Verdicts,
     Written,
     no_linear,
+    no_mixture,
     no_names,
 )
 from rankwright.threads import n_threads
@@ -41,6 +42,7 @@ class XGBoost(Target):
 
     def refusals(self, rules: Rules, options: Options) -> Iterator[Refusal]:
         """Yield why a model cannot go there."""
+        yield from no_mixture(rules, self.name)
         if rules.trees is None:
             yield no_linear(self.name)
         wrong = [name for name in rules.names if set(name) & set("[]<")]

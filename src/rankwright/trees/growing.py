@@ -1,0 +1,136 @@
+"""One run of boosting: from data, a start and parameters to trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwright.data.dataset import Dataset
+from rankwright.data.groups import Groups
+from rankwright.data.validation import Floats
+from rankwright.inputs import RankingData
+from rankwright.losses import XENDCG, LambdaRank
+from rankwright.metrics.metric import Metric
+from rankwright.metrics.on_data import columns_of, per_query_on
+from rankwright.metrics.parsing import parse
+from rankwright.trees import engine
+from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.constraints import WeightLimits
+from rankwright.trees.grafting import Graft, graft
+from rankwright.trees.objective import TreeObjective, choose_loss
+from rankwright.trees.parameters import lightgbm_params
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
+
+
+@dataclass(frozen=True)
+class Start:
+    """What boosting begins with: scores of the training and of the validation documents.
+
+    Attributes
+    ----------
+    train, valid : ndarray or None
+        The scores; None for 0, or without validation queries.
+    base : Graft or None
+        Where they come from, if the model is to have it.
+    """
+
+    train: Floats | None = None
+    valid: Floats | None = None
+    base: Graft | None = None
+
+
+class Growing:
+    """Data and parameters of a fit, which may be grown from several starts.
+
+    Parameters
+    ----------
+    ranker : BoostedRanker
+        The parameters.
+    data : RankingData
+        Training documents.
+    valid : Dataset or None
+        Validation queries.
+    whole : Dataset or None
+        The training data as a data set, for metrics that look at more than labels.
+    """
+
+    def __init__(
+        self, ranker: Any, data: RankingData, valid: Dataset | None, whole: Dataset | None
+    ) -> None:
+        self.ranker, self.data, self.valid, self.whole = ranker, data, valid, whole
+        self.metric = parse(ranker.eval_metric)
+        self.watched = _watched(valid, self.metric)
+        self.loss = choose_loss(ranker.loss, ranker.newton, ranker.random_state, ranker.skip_empty)
+
+    def start_from(self, base: Any) -> Start:
+        """Fit the base, and return its scores as a start."""
+        n_jobs = self.ranker.n_jobs
+        # In an order of their own: sums over queries in another differ in their last bits.
+        order = np.argsort(self.data.groups.keys, kind="stable")
+        groups = Groups(
+            np.append(0, np.cumsum(self.data.groups.sizes[order])), self.data.groups.names[order]
+        )
+        data = self.data.some_rows(self.data.groups.rows_of(order), groups)
+        slope, known = self._slope(data), self.ranker.features()
+        limits = WeightLimits.of(
+            self.ranker.monotone_constraints, self.ranker.interaction_constraints, known
+        )
+        found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs)
+        others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
+        return Start(found.part.scores(self.data.X, n_jobs), others, found)
+
+    def grow(self, start: Start, callback: Callback | None) -> tuple[Booster | None, Boosting]:
+        """Return the trees, of which there may be none, and how they grew."""
+        ranker, data, loss = self.ranker, self.data, self.loss
+        boosting = Boosting(
+            self.metric, ranker.n_estimators, ranker.early_stopping_rounds, ranker.n_jobs
+        )
+        params, more = lightgbm_params(ranker), {}
+        objective = None
+        if isinstance(loss, str):
+            more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
+            params["objective"] = loss.removeprefix("lightgbm:")
+        else:
+            objective = self._objective(loss, data)
+        train = None
+        if ranker.eval_train:
+            looked_at = {} if self.whole is None else columns_of(self.whole, [self.metric])
+            train = Watched("train", data.y, data.groups, looked_at)
+        with engine.errors():
+            others = None if self.valid is None else self.valid.X
+            known = ranker.features()
+            columns = [j for j, name in enumerate(known.names or ()) if name in known.categories]
+            starts = (start.train, start.valid)
+            booster = engine.new_booster(params, data.X, others, columns, starts, **more)
+            if booster is None:
+                boosting.stop = "no_split"
+            else:
+                boosting.run(booster, objective, train, self.watched, callback, start.valid)
+        return booster, boosting
+
+    def _objective(self, loss: Any, data: RankingData) -> TreeObjective:
+        ranker = self.ranker
+        weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
+        names = ("skip_empty", "subsample", "random_state", "n_jobs")
+        params: Any = {name: getattr(ranker, name) for name in names}
+        return TreeObjective(loss, data.y, data.groups, **weights, **params)
+
+    def _slope(self, data: RankingData) -> Any:
+        """Return the gradient as a function of scores: of all queries, as in the first round."""
+        ours = {"lightgbm:rank_xendcg": XENDCG(), "lightgbm:lambdarank": LambdaRank()}
+        known = self.loss if not isinstance(self.loss, str) else ours[self.loss]
+        objective = self._objective(known, data)
+        weights = objective.row_weights if len(objective.row_weights) > 0 else 1.0
+        return lambda scores: weights * objective.terms(scores, 0)[0]
+
+
+def _watched(valid: Dataset | None, metric: Metric) -> Watched | None:
+    if valid is None:
+        return None
+    if np.isnan(per_query_on([metric], valid, valid.y)[0]).all():
+        raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
+    return Watched("valid", valid.y, valid.groups, columns_of(valid, [metric]))
