@@ -23,7 +23,7 @@ from benchmarks.harness import RESULTS
 N_QUERIES = 300  # for the statistics, of 120 documents
 SIZE = {"n_queries": 800, "mean_docs": 60}  # of a draw to learn from
 N_DRAWS = 4
-KINDS = tuple((nonlinearity, noise) for noise in (0.0, 1.0) for nonlinearity in (0.0, 0.5, 1.0))
+KINDS = tuple((nonlinearity, noise) for nonlinearity in (1.0, 0.0) for noise in (1.0, 0.0))
 TREES: dict[str, Any] = {
     "n_estimators": 150,
     "learning_rate": 0.05,

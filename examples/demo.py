@@ -16,7 +16,7 @@ from pathlib import Path
 import rankwright as rw
 
 FOLDER = Path("demo")
-N_QUERIES = 400
+N_QUERIES = 300
 
 
 def shell(*arguments: str) -> None:
@@ -32,9 +32,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     data = FOLDER / "web.txt"
     print(f"Generating {N_QUERIES} queries in the manner of MSLR-WEB: {data}", flush=True)
-    rw.write_letor(
-        rw.data.make_mslr_like(N_QUERIES, n_features=60, mean_docs=40, random_state=1), data
-    )
+    rw.write_letor(rw.data.make_web_like(N_QUERIES, mean_docs=30, random_state=1), data)
     shell("info", str(data))
     shell("compare", str(data), "--trials", "4", "--out", str(FOLDER / "comparison"))
     report = (FOLDER / "comparison" / "report.html").resolve()

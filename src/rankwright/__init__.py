@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         baselines,
         comparison,
         data,
+        distilling,
         ensemble,
         estimator,
         evaluation,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rankwright.comparison.compare import compare  # the package has a module of this name
     from rankwright.comparison.result import Comparison
     from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
+    from rankwright.distilling import distill
     from rankwright.ensemble import EnsembleRanker
     from rankwright.evaluation import Evaluation, evaluate
     from rankwright.exceptions import ConvergenceWarning, DataError, DataWarning
@@ -81,6 +83,7 @@ _WHERE = {
     "Certificate": "rankwright.exports",
     "export": "rankwright.exports",
     "verify": "rankwright.exports",
+    "distill": "rankwright.distilling",
     "EnsembleRanker": "rankwright.ensemble",
     "evaluate": "rankwright.evaluation",
     "DominationRank": "rankwright.linear",
@@ -110,6 +113,7 @@ _PACKAGES = (
     "baselines",
     "comparison",
     "data",
+    "distilling",
     "ensemble",
     "estimator",
     "evaluation",
@@ -162,6 +166,8 @@ __all__ = [
     "compare",
     "comparison",
     "data",
+    "distill",
+    "distilling",
     "ensemble",
     "estimator",
     "evaluate",

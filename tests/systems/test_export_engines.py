@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import rankwright as rw
+from rankwright.exports.rules import rules_of
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.target import Options
 from tests.contracts.exported_engines import (
@@ -103,6 +106,40 @@ def test_a_tree_that_is_a_chain(place: tuple[str, Options], tmp_path: Path) -> N
     path = tmp_path / "model.out"
     certificate = rw.export(ranker([tree]), place[0], path, dialect=place[1].dialect, probes=2000)
     assert certificate.exact
+
+
+OF_FLOATS = """
+import java.io.*;
+
+final class Floats {
+    public static void main(String[] none) throws IOException {
+        DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
+        float[] x = new float[8];
+        while (in.available() > 0) {
+            for (int j = 0; j < 8; ++j) {
+                x[j] = in.readFloat();
+            }
+            System.out.println(model.score(x));
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["linear with imputation", "sum with imputation"])
+def test_floats_that_are_missing_in_java(name: str, tmp_path: Path) -> None:
+    """A float that is missing is filled in by a float, and for the linear part alone."""
+    if shutil.which("javac") is None:
+        pytest.skip("needs javac and java")
+    model = MODELS[name]()
+    rules = rules_of(model)
+    (tmp_path / "model.java").write_bytes(target_named("java").write(rules, Options()).content)
+    (tmp_path / "Floats.java").write_text(OF_FLOATS)
+    subprocess.run(["javac", "model.java", "Floats.java"], cwd=tmp_path, check=True)
+    given = ROWS[:200].astype(">f4").tobytes()
+    run = ["java", "-cp", str(tmp_path), "Floats"]
+    said = subprocess.run(run, input=given, check=True, capture_output=True).stdout.split()
+    assert [float(score) for score in said] == model.predict(ROWS[:200]).tolist()
 
 
 def test_the_file_is_valid_onnx(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from rankwright.data import Dataset, Groups, make_mslr_like
-from rankwright.losses import XENDCG, Domination, LambdaRank, ListNet
+from rankwright.losses import XENDCG, Domination, LambdaRank, ListNet, StochasticLambdaRank
 from rankwright.metrics import NDCG, DominationError, Metric, PairwiseError
 from rankwright.trees import BoostedRanker, BoostingProgress
 from rankwright.trees.boosting import Boosting
@@ -335,6 +335,8 @@ def test_names_of_losses() -> None:
     assert choose_loss("xendcg", "exact", 4) == XENDCG(newton="exact", random_state=4)
     assert choose_loss("lambdarank", "plain", 0) == LambdaRank()
     assert choose_loss("listnet", "plain", 0) == ListNet()
+    drawn = StochasticLambdaRank(random_state=4)
+    assert choose_loss("stochastic-lambdarank", "plain", 4) == drawn
     assert choose_loss("lightgbm:lambdarank", "plain", 0) == "lightgbm:lambdarank"
     with pytest.raises(ValueError, match=r"^loss must be one of xendcg, .*, but is 'nope'\.$"):
         choose_loss("nope", "plain", 0)
@@ -364,7 +366,7 @@ def test_the_seed_of_xendcg_is_that_of_the_ranker(data: Dataset) -> None:
 def test_queries_without_relevant_documents_are_skipped() -> None:
     """Whatever the loss; one that has no curvatures would have a curvature of 1 there."""
     part = Dataset(np.zeros((4, 1)), [0, 1, 0, 0], [1, 1, 2, 2])
-    for loss in (XENDCG(), ListNet(), Domination(), LambdaRank()):
+    for loss in (XENDCG(), ListNet(), Domination(), LambdaRank(), StochasticLambdaRank()):
         grad, hess = objective(part, loss, skip_empty=True)(np.zeros(4))
         assert (grad[:2] != 0).all()
         assert (hess[:2] != 0).all()
@@ -407,9 +409,19 @@ def test_a_sample_of_queries(data: Dataset) -> None:
         ({"learning_rate": 0.0}, "learning_rate must be a positive number, but is 0.0."),
         ({"subsample": 1.5}, "subsample must be a number in (0, 1], but is 1.5."),
         ({"colsample": 0}, "colsample must be a number in (0, 1], but is 0."),
+        ({"colsample_bynode": 2}, "colsample_bynode must be a number in (0, 1], but is 2."),
+        ({"leaf_l2": -1.0}, "leaf_l2 must be a number >= 0, but is -1.0."),
+        ({"path_smooth": "x"}, "path_smooth must be a number >= 0, but is 'x'."),
+        ({"min_gain": math.nan}, "min_gain must be a number >= 0, but is nan."),
+        ({"extra_trees": 1}, "extra_trees must be True or False, but is 1."),
         ({"random_state": None}, "random_state must be an integer of at least 0, but is None."),
         ({"early_stopping_rounds": 0}, "early_stopping_rounds must be a positive integer or None"),
         ({"lightgbm_params": {"eta": 1}}, "must not have 'eta': use learning_rate."),
+        ({"lightgbm_params": {"lambda_l2": 1}}, "must not have 'lambda_l2': use leaf_l2."),
+        ({"lightgbm_params": {"reg_lambda": 1}}, "must not have 'reg_lambda': use leaf_l2."),
+        ({"lightgbm_params": {"min_split_gain": 1}}, "'min_split_gain': use min_gain."),
+        ({"lightgbm_params": {"extra_tree": True}}, "'extra_tree': use extra_trees."),
+        ({"lightgbm_params": {"colsample_bynode": 1}}, "'colsample_bynode': use colsample_bynode."),
         ({"lightgbm_params": {"boosting": "dart"}}, "must not have 'boosting'"),
         ({"eval_metric": "nope"}, "there is no metric 'nope'"),
         ({"lightgbm_params": {"max_depth": "x"}}, "LightGBM: "),
@@ -431,6 +443,57 @@ def test_lightgbm_params_arrive(data: Dataset) -> None:
     stump = fit(data, num_leaves=31, lightgbm_params={"max_depth": 1})
     assert "num_leaves=2\n" in stump.model_text_
     assert "num_leaves=3\n" not in stump.model_text_
+
+
+class Even:
+    """Directions that add up to nothing, with the same curvature for all."""
+
+    def grad_and_hess(self, scores: Any, y: Any, groups: Groups, draw: int = 0) -> Any:
+        return y.mean() - y, np.ones(len(y))
+
+
+def one_step(data: Dataset, loss: Any = "listnet", **params: Any) -> tuple[Any, Any, Any]:
+    """Return the leaves of one step: values, and sums of gradients and curvatures."""
+    ranker = fit(
+        data, loss, n_estimators=1, learning_rate=1.0, skip_empty=loss == "listnet", **params
+    )
+    leaf = np.ravel(np.asarray(ranker.booster_.predict(data.X, pred_leaf=True)))
+    known = ListNet() if loss == "listnet" else loss
+    grad, hess = known.grad_and_hess(np.zeros(data.n_docs), data.y, data.groups)
+    values = np.zeros(leaf.max() + 1)
+    values[leaf] = ranker.predict(data.X)
+    return values, np.bincount(leaf, grad), np.bincount(leaf, hess)
+
+
+def test_leaf_l2_is_added_to_the_curvature(data: Dataset) -> None:
+    for penalty in (0.0, 0.7, 20.0):
+        values, grad, hess = one_step(data, leaf_l2=penalty)
+        assert len(values) == 5
+        np.testing.assert_allclose(values, -grad / (hess + penalty), rtol=1e-5)
+
+
+def test_path_smooth_is_a_mean_with_the_node_above(data: Dataset) -> None:
+    # LightGBM counts documents by curvatures: equal ones count exactly. Above two leaves there is
+    # the root, whose value is 0.
+    for c in (1.0, 30.0, 1000.0):
+        values, grad, n = one_step(data, Even(), path_smooth=c, num_leaves=2)
+        np.testing.assert_allclose(values, -grad / n * n / (n + c), rtol=1e-5)
+
+
+def test_a_split_must_gain_enough(data: Dataset) -> None:
+    values, grad, hess = one_step(data, num_leaves=2)
+    gain = (grad**2 / hess).sum()  # the root's is 0
+    assert len(one_step(data, num_leaves=2, min_gain=0.999 * gain)[0]) == len(values) == 2
+    ranker = fit(data, "listnet", num_leaves=2, min_gain=1.001 * gain)
+    assert ranker.stop_ == "no_split"
+
+
+@pytest.mark.parametrize("chance", [{"colsample_bynode": 0.5}, {"extra_trees": True}])
+def test_splits_at_random(chance: dict[str, Any], data: Dataset) -> None:
+    """ListNet draws nothing, so that nothing else depends on the seed."""
+    assert fit(data, "listnet").model_text_ == fit(data, "listnet", random_state=1).model_text_
+    drawn = {fit(data, "listnet", random_state=seed, **chance).model_text_ for seed in range(3)}
+    assert len(drawn) == 3
 
 
 def test_missing_values(data: Dataset) -> None:

@@ -23,6 +23,7 @@ from rankwright.experiments.page import (
 )
 from rankwright.experiments.prank_learners import rows as compared_rows
 from rankwright.experiments.prank_ratings import COLLECTIONS
+from rankwright.experiments.xendcg_trials import LINEAR, WEB, sources
 
 ALL = [(paper, e.name) for paper, found in PAPERS.items() for e in found]
 _KEPT = TemporaryDirectory()  # until the process ends
@@ -123,6 +124,26 @@ def test_figure_1_of_predtron_falls_where_the_paper_rises() -> None:
     assert {"Algorithm 1", "predicted"} == {
         name for row in rows for name in ("Algorithm 1", "predicted") if name in row.what
     }
+
+
+def test_every_seed_draws_another_web() -> None:
+    web, linear = sources(Context())
+    assert (web.name, linear.name) == (WEB, LINEAR)
+    first, again, other = (web.load(seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.X, again.X)
+    assert first.n_docs != other.n_docs or not np.array_equal(first.X, other.X)
+    np.testing.assert_array_equal(linear.load(0).X, linear.load(1).X)
+    train, valid, test = (part.n_queries for part in web.split(0))
+    assert (train, valid, test) == (48, 16, 16)
+
+
+def test_xendcg_is_held_against_both_other_losses() -> None:
+    rows = findings("xendcg", "figure2").rows
+    for level in ("augmentation 0.3", "label perturbation 0"):
+        mine = [row.what.split(": ")[1] for row in rows if f"{WEB}, {level}:" in row.what]
+        assert mine == ["XE-NDCG MART - lambdaMART", "XE-NDCG MART - ListNet"]
+    table = findings("xendcg", "table1").rows
+    assert {row.what.split()[0] for row in table} == {WEB, LINEAR}
 
 
 def test_ratings_are_read_and_compared(tmp_path: Path) -> None:

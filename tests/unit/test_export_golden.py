@@ -1,4 +1,4 @@
-"""The exported texts of three tiny models are what they were.
+"""The exported texts of four tiny models are what they were.
 
 ``python -m tests.unit.test_export_golden`` writes them anew; look at what changed.
 """
@@ -15,7 +15,7 @@ from rankwright.exports import TARGETS, Refusal
 
 pytestmark = pytest.mark.usefixtures("quick_engines")
 FOLDER = Path(__file__).parents[1] / "golden" / "exports"
-MODELS = ("tiny-trees", "tiny-linear", "tiny-prank")
+MODELS = ("tiny-trees", "tiny-linear", "tiny-prank", "tiny-sum")
 
 
 def exported(model: str, target: str) -> bytes | None:

@@ -130,7 +130,7 @@ double of_floats(const float *x) { return model_score_float(x); }
     [("-O3", "-march=native", "-ffp-contract=fast"), ("-O0",), ("-xc++", "-std=c++11", "-O2")],
     ids=lambda flags: flags[0],
 )
-@pytest.mark.parametrize("model", ["one tree", "linear with imputation"])
+@pytest.mark.parametrize("model", ["one tree", "linear with imputation", "sum with imputation"])
 def test_hard_compilers(flags: tuple[str, ...], model: str, tmp_path: Path) -> None:
     fitted = MODELS[model]()
     content, _ = written("c", fitted)

@@ -23,10 +23,11 @@ from rankwright.exceptions import DataError
 from rankwright.exports import Options, Refusal
 from rankwright.exports.exporting import prepared
 from rankwright.exports.folding import folded
+from rankwright.exports.interpreters.onnx import onnx_model
 from rankwright.exports.interpreters.tables import by_tables
 from rankwright.exports.interpreters.vespa_expression import vespa_profile
 from rankwright.exports.rules import rules_of
-from rankwright.exports.targets import sql
+from rankwright.exports.targets import onnx, sql
 from rankwright.exports.targets.registry import target_named
 from rankwright.exports.targets.tables import tables_of
 from tests.contracts.exported_models import FILLED, LABELS, QID, ROWS
@@ -70,7 +71,7 @@ def test_a_profile_has_the_trees_as_vespa_imports_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "old, new",
+    ("old", "new"),
     [
         ("model_trees + ((", "model_trees ++ (("),
         ("if(!(attribute(price)", "if(!(attribute(cost)"),
@@ -156,6 +157,26 @@ def test_one_tree_and_many_weights_are_two_views(monkeypatch: pytest.MonkeyPatch
     judge = target_named("sql").interpreter(text.encode(), rules_of(MODEL), Options())
     X = np.array([[0.0, 0.0, 0.0, 0.0], [np.nan, np.nan, np.nan, np.nan]])
     assert np.asarray(judge(X).scores).tolist() == MODEL.predict(X).tolist()
+
+
+# ---- ONNX ----
+
+
+def test_operands_of_two_types_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of the trees is a float32 and the linear part a double: one must be cast."""
+    add = onnx._Graph.add
+
+    def without_cast(self: Any, op: str, *inputs: str, **more: Any) -> Any:
+        if op == "Cast" and inputs != ("features",):
+            return inputs[0]
+        return add(self, op, *inputs, **more)
+
+    onnx_model(target_named("onnx").write(rules_of(MODEL), Options()).content, rules_of(MODEL))
+    monkeypatch.setattr(onnx._Graph, "add", without_cast)
+    content = target_named("onnx").write(rules_of(MODEL), Options()).content
+    judge = onnx_model(content, rules_of(MODEL))
+    with pytest.raises(DataError, match="must be of one type, but are float32 and float64"):
+        judge(np.zeros((1, 4), dtype=np.float32))
 
 
 # ---- programs ----

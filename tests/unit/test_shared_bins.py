@@ -15,6 +15,7 @@ from rankwright.comparison.space import Choice
 from rankwright.comparison.trial import run_search
 from rankwright.comparison.tune import tune
 from rankwright.data import Dataset, make_mslr_like
+from rankwright.ensemble import EnsembleRanker
 from rankwright.evaluation import split
 from rankwright.metrics import NDCG
 from rankwright.trees import BoostedRanker, engine
@@ -165,6 +166,12 @@ def test_tuning_makes_them_once_a_fold(parts: tuple[Dataset, ...], made: list[An
     study = tune(BoostedRanker(**FEW), parts[0], space, n_trials=3, n_folds=2)
     assert len(study.trials) == 3
     assert len(made) == 2 * 2
+
+
+def test_an_ensemble_makes_them_once(parts: tuple[Dataset, ...], made: list[Any]) -> None:
+    ensemble = EnsembleRanker(BoostedRanker(**FEW), n_models=3, n_jobs=1)
+    ensemble.fit_dataset(parts[0], valid=parts[1])
+    assert len(made) == 2
 
 
 def test_auto_makes_them_once(parts: tuple[Dataset, ...], made: list[Any]) -> None:

@@ -19,7 +19,7 @@ import rankwright as rw
 from rankwright import _kernels
 from rankwright.data import make_mslr_like
 from rankwright.exceptions import DataError
-from rankwright.losses import LambdaRank
+from rankwright.losses import LambdaRank, StochasticLambdaRank
 from rankwright.metrics import ERR
 from rankwright.trees import BoostedRanker, model_text
 
@@ -198,9 +198,10 @@ print(used)
     assert int(done.stdout) > 50  # changed digits of thresholds and values are fine
 
 
-def test_parameters_that_are_objects_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("loss", [LambdaRank(norm=True, k=5), StochasticLambdaRank(noise=0.5)])
+def test_parameters_that_are_objects_are_kept(loss: LambdaRank, tmp_path: Path) -> None:
     few = BoostedRanker(
-        LambdaRank(norm=True, k=5),
+        loss,
         n_estimators=2,
         eval_metric=ERR(max_grade=5),
         lightgbm_params={"lambda_l1": 1.0, "max_depth": 3},

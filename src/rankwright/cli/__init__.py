@@ -22,6 +22,7 @@ from rankwright.cli import (
     compare,
     convert,
     datasets,
+    distill,
     evaluate,
     export,
     formula,
@@ -100,6 +101,7 @@ for command in (
     bounds.bounds,
     simulate.simulate,
     noise_study.noise_study,
+    distill.distill,
     export.export,
     verify.verify,
 ):

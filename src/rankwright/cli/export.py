@@ -232,7 +232,7 @@ def _tell_passed_over(result: Comparison, told: dict[str, Any], place: Path) -> 
         typer.echo(f"rankwright: {name} ({means[name]}) was passed over: {reason}", err=True)
     name = told["model"]
     typer.echo(
-        f"{place}: {name} ({means[name]}), the best model that {told['target']} can hold, fitted to "
-        "all queries",
+        f"{place}: {name} ({means[name]}), the best model that {told['target']} can hold, fitted "
+        "to all queries",
         err=True,
     )

@@ -12,6 +12,7 @@ from rankwright.comparison.entries import Entry, lineup, read_lineup
 from rankwright.comparison.noise_curves import Difference, NoiseStudy
 from rankwright.comparison.noise_study import Fit, noise_study
 from rankwright.comparison.result import Comparison, Failure
+from rankwright.comparison.shipping import NothingHeldError, Shipped, export_best
 from rankwright.comparison.space import Choice, Range
 from rankwright.comparison.trial import Event
 from rankwright.comparison.tune import Study, Trial, tune
@@ -26,11 +27,14 @@ __all__ = [
     "Failure",
     "Fit",
     "NoiseStudy",
+    "NothingHeldError",
     "Range",
+    "Shipped",
     "Standing",
     "Study",
     "Trial",
     "compare",
+    "export_best",
     "lineup",
     "noise_study",
     "read_lineup",

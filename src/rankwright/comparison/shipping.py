@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankwright.comparison.result import Comparison
 from rankwright.data.files import PathLike
-from rankwright.exports.certificate import Certificate
-from rankwright.exports.exporting import check_holds, export
-from rankwright.exports.refusals import Refusal
+from rankwright.exceptions import DataError
 from rankwright.showing import Brief
+
+if TYPE_CHECKING:
+    from rankwright.exports.certificate import Certificate
+    from rankwright.exports.refusals import Refusal
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +39,7 @@ class Shipped(Brief):
     passed_over: dict[str, str]
 
 
-class NothingHeldError(Refusal):
+class NothingHeldError(DataError):
     """No model of a comparison that a target can hold.
 
     Attributes
@@ -49,11 +51,7 @@ class NothingHeldError(Refusal):
     def __init__(self, target: str, refusals: dict[str, Refusal]) -> None:
         self.passed_over = {name: str(refusal) for name, refusal in refusals.items()}
         name, first = next(iter(refusals.items()))
-        super().__init__(
-            first.code,
-            f"{target} can hold no model that was compared; of {name}, {first.reason}",
-            first.remedy,
-        )
+        super().__init__(f"{target} can hold no model that was compared. Of {name}: {first}")
 
 
 def export_best(
@@ -87,6 +85,10 @@ def export_best(
     NothingHeldError
         If the target can hold none.
     """
+    # Exports load much that comparisons do not need.
+    from rankwright.exports.exporting import check_holds, export
+    from rankwright.exports.refusals import Refusal
+
     if not result.standings:
         raise ValueError("every model failed: there is none to export.")
     # Whether a model can be held depends on neither of the others.

@@ -30,7 +30,7 @@ def make_mslr_like(
     all its documents. List lengths vary from one to about ten times the mean.
 
     The utility is nearly linear in the features: linear rankers do as well on it as trees, which
-    says nothing of data from the web.
+    says nothing of data from the web. See :func:`make_web_like` for data that need trees.
 
     Parameters
     ----------

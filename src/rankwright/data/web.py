@@ -118,7 +118,7 @@ def make_web_like(
     groups = _lists(n_queries, mean_docs, seed)
     X = np.empty((groups.n_rows, len(NAMES)), dtype=np.float32)
     y = np.empty(groups.n_rows)
-    for numbers, n_terms, rows in _blocks(groups, seed):
+    for numbers, n_terms, rows in _web_blocks(groups, seed):
         features, worths = _made(numbers, n_terms)
         X[rows] = features.T
         y[rows] = scale.labels(numbers, scale.utility(worths))
@@ -143,7 +143,7 @@ def _lists(n_queries: int, mean_docs: int, seed: int) -> Groups:
     return Groups(np.append(0, np.cumsum(sizes)), ids)
 
 
-def _blocks(groups: Groups, seed: int) -> Iterator[tuple[Numbers, int, Ints]]:
+def _web_blocks(groups: Groups, seed: int) -> Iterator[tuple[Numbers, int, Ints]]:
     """Yield queries with the same number of terms, that number, and their rows."""
     n_terms = n_terms_of(Numbers(groups, seed))
     for n in range(1, len(TERM_SHARES) + 1):
@@ -205,7 +205,7 @@ class _Scale:
 def _calibrated(nonlinearity: float, noise: float) -> _Scale:
     """Return the scale by which queries of no data set have the shares of labels wanted."""
     n_queries, mean_docs, seed = _CALIBRATION
-    blocks = list(_blocks(_lists(n_queries, mean_docs, seed), seed))
+    blocks = list(_web_blocks(_lists(n_queries, mean_docs, seed), seed))
     worths = [_made(numbers, n_terms)[1] for numbers, n_terms, _ in blocks]
     curved, straight = (
         (float(worth.mean()), float(worth.std()))

@@ -93,13 +93,13 @@ def text_statistics(tf: Values, length: Values, idf: Values) -> Values:
     mixed = np.float32(1 - MIX) * share + np.float32(MIX) * common
     found: list[Values] = [covered, covered / np.float32(n_terms), length, idf.sum(axis=1)]
     for counts in (tf, share, weighted):
-        found += _spread(counts)
+        found += _spread_out(counts)
     found += [(covered == n_terms).astype(np.float32), cosine, bm25]
     found += [np.log(p).sum(axis=1) for p in (absolute, dirichlet, mixed)]
     return np.concatenate(found, dtype=np.float32)
 
 
-def _spread(counts: Values) -> list[Values]:
+def _spread_out(counts: Values) -> list[Values]:
     """Return sum, least, largest, mean and variance over the terms."""
     total, mean = counts.sum(axis=1), counts.mean(axis=1)
     variance = ((counts - mean[:, None]) ** 2).mean(axis=1)

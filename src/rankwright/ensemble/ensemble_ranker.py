@@ -32,6 +32,7 @@ from rankwright.progress import heard, show_fit
 from rankwright.refitting import EndedEarly
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.forest_ranker import ForestRanker
+from rankwright.trees.shared_bins import shared_bins
 
 
 def _are_weights(value: Any) -> bool:
@@ -55,10 +56,10 @@ class EnsembleRanker(ForestRanker):
 
     Parameters
     ----------
-    members : str, ranker, or list of them or of pairs (name, ranker), default "lambdarank-trees"
+    members : str, ranker, or list, default "stochastic-lambdarank-trees"
         Rankers whose scores are sums of trees or weighted sums of features, in any loss, or their
-        names on the command line. A list has several kinds of members. A ranker that is fitted
-        already is used as it is, once.
+        names on the command line. A list has several kinds of members, which may be pairs (name,
+        ranker). A ranker that is fitted already is used as it is, once.
     n_models : int, default 5
         Copies of each kind of member that is not fitted yet.
     bag : {"queries"}, float or None, default "queries"
@@ -126,7 +127,7 @@ class EnsembleRanker(ForestRanker):
 
     def __init__(
         self,
-        members: Any = "lambdarank-trees",
+        members: Any = "stochastic-lambdarank-trees",
         n_models: int = 5,
         *,
         bag: str | float | None = "queries",
@@ -235,7 +236,8 @@ class EnsembleRanker(ForestRanker):
             None if whole is None or whole.doc_ids is None else whole.doc_ids[rows],
             kept=None if whole is None else take_rows(whole.kept, rows),
         )
-        with heard(verbose, show_fit(), callback) as told:
+        # All members have the same features.
+        with heard(verbose, show_fit(), callback) as told, shared_bins():
             return self._fit(train, data, valid, told)
 
     def fit_dataset(

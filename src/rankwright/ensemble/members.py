@@ -12,7 +12,7 @@ from rankwright.estimator import Ranker
 from rankwright.models import NAMES, make_model
 from rankwright.scoring.rules import RULES, ScoreRule
 from rankwright.suggestions import meant
-from rankwright.trees.grafting import is_fitted
+from rankwright.trees.grafting import is_fitted_base
 
 
 @dataclass
@@ -54,7 +54,7 @@ def copies(
     number = 0
     for k in range(n_models):
         for name, ranker in kinds:
-            if is_fitted(ranker):
+            if is_fitted_base(ranker):
                 if k == 0:
                     yield Member(name, number, ranker, is_whole=True)
                     number += 1

@@ -75,8 +75,9 @@ class BoostedRanker(ForestRanker):
     leaf_l2 : float, default 0.0
         :math:`\lambda`: leaves that few documents speak for have smaller values.
     path_smooth : float, default 0.0
-        With :math:`n` documents in a leaf, and this number :math:`c`, its value is
-        :math:`(n\, T + c\, P) / (n + c)`, where :math:`P` is the value of the node above it.
+        With :math:`n` documents in a leaf (as LightGBM counts them, by curvature), and this number
+        :math:`c`, its value is :math:`(n\, T + c\, P) / (n + c)`, where :math:`P` is the value of
+        the node above it.
     min_gain : float, default 0.0
         Gain of a split, at least.
     extra_trees : bool, default False
@@ -274,7 +275,6 @@ class BoostedRanker(ForestRanker):
         """
         return self.fit(dataset, dataset.y, dataset.qid, valid=valid, callback=callback)
 
-    @shared_bins()  # base="auto" grows two models
     def _fit(
         self,
         data: RankingData,
@@ -291,13 +291,14 @@ class BoostedRanker(ForestRanker):
         if self.base == "auto" and valid is None:
             raise ValueError("base='auto' needs validation queries: fit(..., valid=...).")
         start = Start(*starts) if self.base in (None, "auto") else growing.start_from(self.base)
-        booster, boosting = growing.grow(start, callback)
-        if self.base == "auto" and boosting.stop != "ctrl-c":
-            other = growing.start_from("linear")
-            booster_of_other, run = growing.grow(other, callback)
-            sign = 1.0 if boosting.metric.higher_is_better else -1.0
-            if sign * run.best > sign * boosting.best:
-                start, booster, boosting = other, booster_of_other, run
+        with shared_bins():  # "auto" grows two models
+            booster, boosting = growing.grow(start, callback)
+            if self.base == "auto" and boosting.stop != "ctrl-c":
+                other = growing.start_from("linear")
+                booster_of_other, run = growing.grow(other, callback)
+                sign = 1.0 if boosting.metric.higher_is_better else -1.0
+                if sign * run.best > sign * boosting.best:
+                    start, booster, boosting = other, booster_of_other, run
         if boosting.stop == "ctrl-c" and boosting.best_iteration == 0:
             raise KeyboardInterrupt
         self._keep(booster, boosting, start, data.X)

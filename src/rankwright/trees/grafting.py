@@ -67,11 +67,11 @@ def check_base(base: Any) -> None:
         raise ValueError(
             f"base must be None, 'linear', 'auto' or a ranker of the library, but is {base!r:.80}."
         )
-    if not is_fitted(base):
+    if not is_fitted_base(base):
         base.check_params()
 
 
-def is_fitted(base: Ranker) -> bool:
+def is_fitted_base(base: Ranker) -> bool:
     """Tell whether a base is used as it is."""
     return "n_features_in_" in vars(base)
 
@@ -99,27 +99,27 @@ def graft(
     alpha = None
     if isinstance(base, str):
         found = linear_base(n_jobs=n_jobs)
-        alpha = _best_alpha(found, _used(data, limits.usable), valid, metric)
+        alpha = _base_alpha(found, _usable_part(data, limits.usable), valid, metric)
         part = _within(found.set_params(alpha=alpha), data, limits)
-    elif is_fitted(base):
+    elif is_fitted_base(base):
         part = Additive.of(base)
         _check_features(base, part, known)
     else:
-        part = _fitted(clone(base), _used(data, limits.usable))
+        part = _fitted_part(clone(base), _usable_part(data, limits.usable))
     _check_limits(part, limits)
     scale = best_scale(part.scores(data.X, n_jobs), slope)
     return Graft(part.scaled(scale), scale, alpha)
 
 
-def _fitted(ranker: Any, data: RankingData) -> Additive:
-    return Additive.of(ranker.fit(data.X, data.y, _qid(data), **_weights(data)))
+def _fitted_part(ranker: Any, data: RankingData) -> Additive:
+    return Additive.of(ranker.fit(data.X, data.y, _qid(data), **_given_weights(data)))
 
 
 def _within(ranker: LinearRanker, data: RankingData, limits: WeightLimits) -> Additive:
     """Fit without the features whose weights break a limit, until none does."""
     usable = limits.usable
     while True:
-        part = _fitted(ranker, _used(data, usable))
+        part = _fitted_part(ranker, _usable_part(data, usable))
         assert part.coef is not None
         broken = limits.broken(part.coef)
         if not broken.any():
@@ -171,7 +171,7 @@ def best_scale(scores: Floats, slope: Callable[[Floats], Floats]) -> float:
     return high
 
 
-def _weights(data: RankingData) -> dict[str, Any]:
+def _given_weights(data: RankingData) -> dict[str, Any]:
     """Return the weights as arguments of ``fit``; none if all are 1."""
     given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     return {name: value for name, value in given.items() if value is not None}
@@ -188,7 +188,7 @@ def _check_features(base: Any, part: Additive, known: Features) -> None:
         )
 
 
-def _used(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
+def _usable_part(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
     """Return the data with 0 for features from which no weight is to be learned."""
     if usable.all():
         return data
@@ -199,7 +199,7 @@ def _used(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
     return replace(data, X=np.where(usable, X, X.dtype.type(0)))
 
 
-def _best_alpha(
+def _base_alpha(
     ranker: LinearRanker, data: RankingData, valid: Dataset | None, metric: Metric
 ) -> float:
     """Return the penalty that is best on validation queries, or on folds; of equals the largest."""
@@ -211,7 +211,13 @@ def _best_alpha(
         return choose_alpha(ranker, whole, n_folds=_N_FOLDS, metric=metric).alpha
     watched = Dataset(valid.X, valid.y, valid.qid, kept=valid.kept, allow_nan=True)
     points = ranker.path(
-        data.X, data.y, qid, n_alphas=_N_ALPHAS, valid=watched, metric=metric, **_weights(data)
+        data.X,
+        data.y,
+        qid,
+        n_alphas=_N_ALPHAS,
+        valid=watched,
+        metric=metric,
+        **_given_weights(data),
     )
     sign = 1.0 if metric.higher_is_better else -1.0
     return max(points, key=lambda point: sign * point.quality).alpha

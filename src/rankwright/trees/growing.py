@@ -114,17 +114,10 @@ class Growing:
 
     def _objective(self, loss: Any, data: RankingData) -> TreeObjective:
         ranker = self.ranker
-        return TreeObjective(
-            loss,
-            data.y,
-            data.groups,
-            doc_weights=data.sample_weight,
-            query_weights=data.weight_of_queries,
-            skip_empty=ranker.skip_empty,
-            subsample=ranker.subsample,
-            random_state=ranker.random_state,
-            n_jobs=ranker.n_jobs,
-        )
+        weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
+        names = ("skip_empty", "subsample", "random_state", "n_jobs")
+        params: Any = {name: getattr(ranker, name) for name in names}
+        return TreeObjective(loss, data.y, data.groups, **weights, **params)
 
     def _slope(self, data: RankingData) -> Any:
         """Return the gradient as a function of scores: of all queries, as in the first round."""

@@ -85,7 +85,7 @@ def joined_texts(parts: Sequence[tuple[str, float]]) -> str:
         n_features = int(lines["max_feature_idx"]) + 1
         infos.append(lines["feature_infos"].split(" "))
         blocks = rest[: -len(_END)].split("Tree=")[1:]
-        trees += [_multiplied(block.partition("\n")[2], factor) for block in blocks]
+        trees += [_with_factor(block.partition("\n")[2], factor) for block in blocks]
     kept = [tree for tree in trees if not _NOTHING.search(tree)]
     numbered = [f"Tree={i}\n{tree}" for i, tree in enumerate(kept or trees[:1])]
     # Of a feature whose ranges differ nothing is told: nobody needs it for scores.
@@ -94,7 +94,7 @@ def joined_texts(parts: Sequence[tuple[str, float]]) -> str:
     return f"{_head(n_features, ' '.join(ranges), sizes)}\n\n{''.join(numbered)}{_END}"
 
 
-def _multiplied(tree: str, factor: float) -> str:
+def _with_factor(tree: str, factor: float) -> str:
     """Return a tree without its number, its values multiplied; gains stay what they were."""
     lines = tree.split("\n")
     for i, line in enumerate(lines):

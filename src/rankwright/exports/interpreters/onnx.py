@@ -88,15 +88,26 @@ class _Node:
         return found if isinstance(found, list) else [found]
 
 
+def _of_one_type(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operator that, unlike NumPy's, has operands of one type."""
+
+    def strict(a: NDArray[Any], b: NDArray[Any]) -> Any:
+        if a.dtype != b.dtype:
+            raise DataError(f"operands must be of one type, but are {a.dtype} and {b.dtype}.")
+        return compute(a, b)
+
+    return strict
+
+
 _OPERATORS: dict[str, Callable[..., Any]] = {
-    "Add": np.add,
+    "Add": _of_one_type(np.add),
     "ArgMax": lambda x, axis, keepdims: x.argmax(axis),
     "Cast": lambda x, to: x.astype(_TYPES[to]),
     "Concat": lambda *parts, axis: np.concatenate(parts, axis),
     "Gather": lambda x, places, axis: x.take(places, axis),
-    "GreaterOrEqual": np.greater_equal,
+    "GreaterOrEqual": _of_one_type(np.greater_equal),
     "IsNaN": np.isnan,
-    "Mul": np.multiply,
+    "Mul": _of_one_type(np.multiply),
     "ReduceSum": lambda x, axes, keepdims: x.sum(tuple(axes)),
     "Split": lambda x, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
     "Where": np.where,
