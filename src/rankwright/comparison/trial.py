@@ -206,11 +206,8 @@ def run_search(
     training documents than ``halve_above`` most trials see a sample of the training queries
     (:mod:`rankwright.comparison.halving`), and the best is one of those that saw all.
     """
-    from rankwright.trees.shared_bins import shared_bins
-
     begin = time.perf_counter()
-    with shared_bins():
-        best, chosen, trials = _climb(entry, fold, metric, n_trials, random_state, halve_above)
+    best, chosen, trials = _climb(entry, fold, metric, n_trials, random_state, halve_above)
     scores, microseconds = timed_scores(best.model, fold.test)
     files = _files(best.model, scores)
     facts = {
