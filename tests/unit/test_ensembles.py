@@ -20,6 +20,7 @@ from rankwright.ensemble.scales import greedy_weights, mean_deviation
 from rankwright.exceptions import DataWarning
 from rankwright.metrics import NDCG
 from rankwright.persistence import packed, unpack_model
+from rankwright.trees.shared_bins import SharedBins
 from tests.reference import ensembles as twin
 
 TREES = rw.BoostedRanker(n_estimators=6, num_leaves=4, min_child_samples=3)
@@ -309,6 +310,18 @@ def test_trees_alone_are_a_booster_and_take_categories(parts: tuple[rw.Dataset, 
     np.testing.assert_array_equal(found.booster_.predict(test.X), found.predict(test.X))
     assert found.takes_categories
     assert not mixed().takes_categories
+
+
+def test_bins_are_made_once(parts: tuple[rw.Dataset, ...], monkeypatch: Any) -> None:
+    made: list[Any] = []
+    original = SharedBins.of
+
+    def counted(self: Any, X: Any, key: Any, make: Any) -> Any:
+        return original(self, X, key, lambda: made.append(X) or make())  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(SharedBins, "of", counted)
+    EnsembleRanker(TREES, n_models=3, bag=None).fit_dataset(parts[0])
+    assert len(made) == 1
 
 
 def test_a_member_that_ranks_nothing_has_weight_0(parts: tuple[rw.Dataset, ...]) -> None:
