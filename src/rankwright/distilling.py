@@ -92,10 +92,15 @@ class Distillation(Brief):
 
     def __str__(self) -> str:
         found = self.loss
+        lost = found.better or found.difference == 0
+        # What is told is positive, whichever of the two is better, and whatever better means.
+        sign = 1.0 if found.difference >= 0 else -1.0
+        low, high = sorted((sign * found.low, sign * found.high))
         return (
             f"{self.metric} {self.student:.4f}, the teacher's is {self.teacher:.4f}: "
-            f"{found.difference:.4f} lost [{found.low:+.4f}, {found.high:+.4f}] on "
-            f"{found.n_queries} queries; correlation {self.correlation:.3f}"
+            f"{sign * found.difference:.4f} {'lost' if lost else 'gained'} "
+            f"[{low:+.4f}, {high:+.4f}] on {found.n_queries} queries; correlation "
+            f"{self.correlation:.3f}"
         )
 
 

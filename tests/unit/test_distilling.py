@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,20 @@ def test_what_is_lost_is_a_paired_comparison_on_held_out_queries(
     assert "\n" not in repr(found)
     assert len(repr(found)) < 300
     assert json.loads(json.dumps(found.to_dict()))["loss"]["n_queries"] == found.loss.n_queries
+
+
+def test_what_is_gained_is_told_as_such(parts: Parts, teacher: Any) -> None:
+    found = distill(teacher, parts[0], into="trees", n_trees=5, valid=parts[1])
+    loss = replace(found.loss, difference=0.25, low=-0.5, high=1.0, higher_is_better=True)
+    ends = {
+        (0.25, True): "0.2500 lost [-0.5000, +1.0000]",
+        (-0.25, True): "0.2500 gained [-1.0000, +0.5000]",
+        (0.25, False): "0.2500 gained [-0.5000, +1.0000]",
+        (-0.25, False): "0.2500 lost [-1.0000, +0.5000]",
+    }
+    for (difference, higher), text in ends.items():
+        told = replace(loss, difference=difference, higher_is_better=higher)
+        assert text in str(replace(found, loss=told))
 
 
 def test_a_fifth_is_held_out_by_query_id(parts: Parts, teacher: Any) -> None:
