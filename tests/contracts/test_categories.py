@@ -16,8 +16,13 @@ from rankwright.models import make_model
 from rankwright.trees import model_text
 
 RANKERS = ["linear", "domination-rank", "slam-perceptron", "online", "pamir", "predtron-ranker"]
-every_model = pytest.mark.parametrize("name", [*RANKERS, "boosted", "best-feature", "random"])
-SMALL: dict[str, Any] = {"boosted": {"n_estimators": 5, "min_child_samples": 2}}
+every_model = pytest.mark.parametrize(
+    "name", [*RANKERS, "boosted", "ensemble", "best-feature", "random"]
+)
+SMALL: dict[str, Any] = {
+    "boosted": {"n_estimators": 5, "min_child_samples": 2},
+    "ensemble": {"members": rw.BoostedRanker(min_child_samples=2), "n_estimators": 5},
+}
 
 
 def table(n_queries: int = 30, seed: int = 0) -> pd.DataFrame:
@@ -56,7 +61,7 @@ def test_levels_are_found_in_any_table(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", [*RANKERS, "boosted"])
+@pytest.mark.parametrize("name", [*RANKERS, "boosted", "ensemble"])
 def test_a_frame_is_taken_as_it_is(name: str) -> None:
     model, frame = fitted(name), table()
     with pytest.warns(DataWarning, match="'label' is not looked at"):

@@ -15,10 +15,12 @@ from rankwright.data import Groups, make_mslr_like
 from rankwright.data.streams import query_uniforms
 from rankwright.ensemble import EnsembleProgress, EnsembleRanker
 from rankwright.ensemble.bags import bag_weights
+from rankwright.ensemble.members import copies
 from rankwright.ensemble.scales import greedy_weights, mean_deviation
 from rankwright.exceptions import DataWarning
 from rankwright.metrics import NDCG
 from rankwright.persistence import packed, unpack_model
+from rankwright.trees.shared_bins import SharedBins
 from tests.reference import ensembles as twin
 
 TREES = rw.BoostedRanker(n_estimators=6, num_leaves=4, min_child_samples=3)
@@ -203,7 +205,7 @@ def test_what_was_grown_is_grown_again(parts: tuple[rw.Dataset, ...]) -> None:
         model.fit_dataset(train, valid=valid)
     grown = model.grown()
     assert grown == {
-        "n_estimators": round(model.n_iter_ / 2),
+        "n_estimators": round(model.n_iter_ / 2),  # all trees, of two copies
         "weights": model.member_weights_.tolist(),
     }
     again = clone(model).set_params(**grown).fit_dataset(train)
@@ -218,6 +220,38 @@ def test_a_base_is_chosen_on_unseen_queries(parts: tuple[rw.Dataset, ...]) -> No
     assert found.stop_ == "complete"
     one = train.select([0])
     assert "linear_coef_" not in vars(EnsembleRanker(graft, n_models=1).fit(one.X, one.y))
+
+
+def test_a_fitted_base_is_used_as_it_is(parts: tuple[rw.Dataset, ...]) -> None:
+    train, other, test = parts
+    base = clone(LINEAR).fit_dataset(other)
+    graft = clone(TREES).set_params(base=base, n_estimators=1)
+    found = EnsembleRanker(graft, n_models=2, bag=None).fit_dataset(train)
+    shape = found.linear_coef_ / base.coef_
+    np.testing.assert_allclose(shape, shape[0], rtol=1e-9)
+    assert np.isfinite(found.predict(test.X)).all()
+
+
+def test_weights_of_0_are_neither_learned_nor_watched(parts: tuple[rw.Dataset, ...]) -> None:
+    train = parts[0]
+    stopping = clone(TREES).set_params(n_estimators=30, early_stopping_rounds=3)
+    half = np.arange(train.n_queries) % 2 == 0
+    c = np.repeat(half.astype(float), train.groups.sizes)
+    y = np.where(c > 0, train.y, np.random.default_rng(0).permutation(train.y))
+    first, second = (
+        EnsembleRanker(stopping, n_models=2, n_jobs=1)
+        .fit(train.X, labels, train.qid, query_weight=c)
+        .predict(train.X)
+        for labels in (train.y, y)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_members_keep_their_threads_unless_told() -> None:
+    one = clone(TREES).set_params(n_jobs=1)
+    (kept,) = copies(one, 1, 0, {})
+    (told,) = copies(one, 1, 7, {"n_jobs": 2})
+    assert (kept.ranker.n_jobs, told.ranker.n_jobs, told.ranker.random_state) == (1, 2, 7)
 
 
 def test_fitted_rankers_are_used_as_they_are(parts: tuple[rw.Dataset, ...]) -> None:
@@ -276,6 +310,18 @@ def test_trees_alone_are_a_booster_and_take_categories(parts: tuple[rw.Dataset, 
     np.testing.assert_array_equal(found.booster_.predict(test.X), found.predict(test.X))
     assert found.takes_categories
     assert not mixed().takes_categories
+
+
+def test_bins_are_made_once(parts: tuple[rw.Dataset, ...], monkeypatch: Any) -> None:
+    made: list[Any] = []
+    original = SharedBins.of
+
+    def counted(self: Any, X: Any, key: Any, make: Any) -> Any:
+        return original(self, X, key, lambda: made.append(X) or make())  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(SharedBins, "of", counted)
+    EnsembleRanker(TREES, n_models=3, bag=None).fit_dataset(parts[0])
+    assert len(made) == 1
 
 
 def test_a_member_that_ranks_nothing_has_weight_0(parts: tuple[rw.Dataset, ...]) -> None:
@@ -396,3 +442,25 @@ def test_an_interrupt_before_anything_leaves_nothing(parts: tuple[rw.Dataset, ..
     with pytest.raises(KeyboardInterrupt):
         model.fit_dataset(parts[0], interrupt)
     assert "model_text_" not in vars(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("member_names_", ["a"], "member_trees_ must be 1 numbers of trees."),
+        ("member_names_", [1, 2], "member_names_ must be a list of names."),
+        ("member_trees_", [1.5, 2], "member_trees_ must be 2 numbers of trees."),
+        ("member_weights_", np.ones(3), "member_weights_ must be"),
+        ("member_scales_", np.array([1.0, np.nan]), "member_scales_ must be"),
+        ("n_iter_", 77, "n_iter_ must be"),
+    ],
+)
+def test_what_a_file_may_not_say(
+    name: str, value: Any, message: str, parts: tuple[rw.Dataset, ...]
+) -> None:
+    found = mixed(n_models=1).fit_dataset(parts[0])
+    found.check_state()
+    setattr(found, name, value)
+    with pytest.raises(rw.DataError) as error:
+        found.check_state()
+    assert str(error.value).startswith(message)

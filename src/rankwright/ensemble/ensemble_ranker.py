@@ -76,7 +76,7 @@ class EnsembleRanker(ForestRanker):
     random_state : int, default 0
         Seed of the bags; copy k has the seed ``random_state + k``.
     n_jobs : int, optional
-        Threads, of the members too.
+        Threads, of the members too; None leaves them theirs.
 
     Attributes
     ----------
@@ -89,6 +89,8 @@ class EnsembleRanker(ForestRanker):
         Trees of all members.
     member_names_ : list of str
         The members, in the order in which they were fitted.
+    member_trees_ : list of int
+        The trees of each.
     member_weights_, member_scales_ : ndarray of shape (n_members,)
         :math:`w` and :math:`\sigma`.
     best_score_ : float
@@ -222,23 +224,28 @@ class EnsembleRanker(ForestRanker):
         """
         self.check_params()
         data = check_ranking_data(self, X, y, qid, sample_weight, query_weight, allow_nan=True)
-        # In an order of their own: sums over queries in another differ in their last bits.
-        order = np.argsort(data.groups.keys, kind="stable")
-        rows = data.groups.rows_of(order)
-        names = data.groups.names[order]
-        data = data.some_rows(rows, Groups.from_qid(np.repeat(names, data.groups.sizes[order])))
-        whole = X if isinstance(X, Dataset) else None
+        data = self._in_order(data)
         train = Dataset.from_checked(
-            data.X,
-            data.y,
-            np.repeat(data.groups.names, data.groups.sizes),
-            self.features(),
-            None if whole is None or whole.doc_ids is None else whole.doc_ids[rows],
-            kept=None if whole is None else take_rows(whole.kept, rows),
+            data.X, data.y, np.repeat(data.groups.names, data.groups.sizes), self.features()
         )
+        if isinstance(X, Dataset):  # for metrics that look at more than labels
+            rows = np.arange(X.n_docs) if data.order is None else data.order
+            train.doc_ids = None if X.doc_ids is None else X.doc_ids[rows]
+            train.kept = take_rows(X.kept, rows)
         # All members have the same features.
         with heard(verbose, show_fit(), callback) as told, shared_bins():
             return self._fit(train, data, valid, told)
+
+    def _in_order(self, data: RankingData) -> RankingData:
+        """Return the queries in an order of their own, unless all members are trees.
+
+        Sums over queries in another order differ in their last bits; trees have none.
+        """
+        if all(isinstance(ranker, ForestRanker) for _, ranker in kinds_of(self.members)):
+            return data
+        order, groups = np.argsort(data.groups.keys, kind="stable"), data.groups
+        ids = np.repeat(groups.names[order], groups.sizes[order])
+        return data.some_rows(groups.rows_of(order), Groups.from_qid(ids))
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None
@@ -256,7 +263,9 @@ class EnsembleRanker(ForestRanker):
         valid = self.checked_valid(valid)
         if valid is None and isinstance(self.weights, str) and self.weights == "valid":
             raise ValueError("weights='valid' needs validation queries: fit(..., valid=...).")
-        settings = {"n_jobs": self.n_jobs, "eval_metric": self.eval_metric}
+        settings: dict[str, Any] = {"eval_metric": self.eval_metric}
+        if self.n_jobs is not None:
+            settings["n_jobs"] = self.n_jobs
         if self.n_estimators is not None:
             settings |= {"n_estimators": self.n_estimators, "early_stopping_rounds": None}
         members = list(copies(self.members, self.n_models, self.random_state, settings))
@@ -315,6 +324,7 @@ class EnsembleRanker(ForestRanker):
         self.keep_additive(found, train.X)
         self._scorer()
         self.member_names_ = fitted.names
+        self.member_trees_ = [term.n_trees for term in fitted.sums]
         self.member_weights_ = weights
         self.member_scales_ = np.array(fitted.scales)
         self.stop_ = fitted.stop
@@ -327,9 +337,9 @@ class EnsembleRanker(ForestRanker):
     def grown(self) -> dict[str, Any]:
         """Return the mean number of trees that validation queries chose, and the weights."""
         found: dict[str, Any] = {}
-        grow = [r for _, r in kinds_of(self.members) if "n_estimators" in r.get_params(deep=False)]
-        if grow and self.n_iter_:
-            found["n_estimators"] = max(1, round(self.n_iter_ / (self.n_models * len(grow))))
+        grown = [n for n in self.member_trees_ if n > 0]
+        if grown:
+            found["n_estimators"] = round(sum(grown) / len(grown))
         if isinstance(self.weights, str) and self.weights == "valid":
             found["weights"] = self.member_weights_.tolist()
         return found
@@ -347,8 +357,10 @@ class EnsembleRanker(ForestRanker):
     def check_state(self) -> None:
         """Raise unless a model that was read from a file can be one."""
         super().check_state()
-        names = getattr(self, "member_names_", None)
+        names, trees = vars(self).get("member_names_"), vars(self).get("member_trees_")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise DataError("member_names_ must be a list of names.")
+        if not isinstance(trees, list) or [type(n) for n in trees] != [int] * len(names):
+            raise DataError(f"member_trees_ must be {len(names)} numbers of trees.")
         for name in ("member_weights_", "member_scales_"):
             check_fitted_array(self, name, (len(names),))

@@ -111,7 +111,8 @@ class Lesson:
             return None
         if self.valid is not None or self.unseen is None:
             return self.valid
-        outside = bag == 0
+        own = self.data.weight_of_queries
+        outside = bag == 0 if own is None else (bag == 0) & (own > 0)
         if not np.isnan(per_query_on([self.unseen], self.train, self.train.y)[0][outside]).all():
             return self.train.select(outside)
         without = {"early_stopping_rounds": None} | ({"base": None} if chooses else {})

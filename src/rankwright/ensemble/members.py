@@ -60,6 +60,9 @@ def copies(
                     number += 1
                 continue
             copy = clone(ranker)
+            for key, value in ranker.get_params(deep=False).items():
+                if isinstance(value, Ranker) and is_fitted_base(value):  # a base to go on from
+                    copy.set_params(**{key: value})
             wanted = {"random_state": random_state + k, **settings}
             known = copy.get_params(deep=False)
             copy.set_params(**{key: value for key, value in wanted.items() if key in known})
