@@ -59,6 +59,7 @@ _FOR_FILES: dict[str, Any] = {"standardize": True, "missing": "median"}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "domination-rank": {"alpha": 1e-2},
     "pamir": {"C": 1e-3},
+    "ensemble": {"members": "stochastic-lambdarank-trees"},
 }
 # What model files may hold: those, and what a file of labelled queries cannot train.
 CLASSES = {kind: package for package, kind in MODELS.values()} | {

@@ -315,7 +315,7 @@ def test_sets_are_found(
     found = {sealed.name: sealed for sealed in sets([tmp_path, tmp_path / "f.txt"])}
     assert list(found) == ["small", "f", "mslr-like"]
     assert [fold.name for fold in found["small"].folds] == ["Fold1", "Fold2", "Fold3"]
-    assert [fold.name for fold in found["mslr-like"].folds] == [f"draw{i}" for i in range(1, 6)]
+    assert [fold.name for fold in found["mslr-like"].folds] == [f"draw{i}" for i in range(1, 8)]
     assert sum(fold.test.n_queries for fold in found["f"].folds) == 20
     assert "web-like: left out, there is no make_nothing." in capsys.readouterr().out
     assert [sealed.name for sealed in sets([tmp_path], ["small"])] == ["small"]
