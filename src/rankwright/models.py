@@ -34,13 +34,7 @@ MODELS: dict[str, tuple[str, str]] = {  # name on the command line: package, cla
     "random": ("rankwright.baselines", "RandomRanker"),
 }
 # Chosen on validation queries of small public and generated data; leaf_l2 fades with more queries.
-_GROWING = {
-    "n_estimators": 300,
-    "early_stopping_rounds": 30,
-    "num_leaves": 15,
-    "leaf_l2": 10.0,
-    "extra_trees": True,
-}
+_GROWING = {"n_estimators": 300, "early_stopping_rounds": 30, "num_leaves": 15, "leaf_l2": 10.0}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name on the command line: model, parameters
     "xendcg-linear": ("linear", {"loss": "xendcg", "alpha": 1e-2}),
     "smooth-slam-linear": ("linear", {"loss": "smooth-slam", "alpha": 1e-2}),
