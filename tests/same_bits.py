@@ -75,6 +75,10 @@ GRID: dict[str, list[Facts]] = {
             {"subsample": 0.5, "colsample": 0.7},
         )
     ],
+    "ensemble": [
+        {"n_models": 2, "n_estimators": 5, "n_jobs": 1, **p}
+        for p in ({}, {"members": ["xendcg-trees", "linear"]}, {"bag": 0.7}, {"bag": None})
+    ],
 }
 COMMANDS = {
     "compare": ("compare data.txt --trials 2 -o out/compare -j 1", "out/compare/comparison.json"),

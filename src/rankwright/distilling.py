@@ -46,7 +46,7 @@ _FEATURES, _TREES = 20, 100
 _LEAVES = 15
 # Of all trees together: 100 trees of step 0.1 are a usual forest, and fewer take larger steps.
 _STEPS = 10.0
-_LARGEST_STEP = 0.3
+_LARGEST_STEP = 0.2
 _SHARES = (0.8, 0.2)  # to learn from, and to measure on
 
 
@@ -156,14 +156,14 @@ def distill(
     measured = parse(metric)
     learn, held_out = data.split(_SHARES, random_state) if valid is None else (data, valid)
     learn = _known(model, learn)
-    learn = learn.with_labels(_soft_labels(_scores(model, learn), learn.groups))
+    learn = learn.with_labels(_soft_labels(_taught(model, learn), learn.groups))
     student: LinearRanker | BoostedRanker
     if into == "trees":
         student = _forest(learn, n_trees or _TREES, random_state, n_jobs)
     else:
         most = (n_features or _FEATURES) if into == "sparse" else None
         student = _weighted_sum(learn, most, n_jobs)
-    scores = {"teacher": _scores(model, held_out), "student": student.predict_dataset(held_out)}
+    scores = {"teacher": _taught(model, held_out), "student": student.predict_dataset(held_out)}
     values = {name: per_query_on([measured], held_out, s)[0] for name, s in scores.items()}
     means = {name: mean_of_queries(value, str(measured)) for name, value in values.items()}
     (found,) = compare_pairs(
@@ -180,7 +180,7 @@ def distill(
     )
 
 
-def _scores(model: Any, data: Dataset) -> Floats:
+def _taught(model: Any, data: Dataset) -> Floats:
     """Return the teacher's scores."""
     found = np.asarray(as_model(model, data.n_features).predict_dataset(data))
     if found.shape != (data.n_docs,) or found.dtype.kind not in "fiu":

@@ -16,9 +16,11 @@ HOLDING = ["c", "java", "onnx", "sql", "vespa"]
 
 def added(trees: list[Any], weights: Any, bias: float, fill: Any) -> rw.BoostedRanker:
     """Return a model of these trees and this linear part."""
-    model = ranker(trees)
+    model, width = ranker(trees), len(weights)
+    if width != N_FEATURES:
+        model.model_text_, model.n_features_in_ = twin.text_of(trees, width), width
     model.linear_coef_ = np.array(weights, dtype=np.float64)
-    model.linear_intercept_, model.linear_spread_ = float(bias), np.ones(N_FEATURES)
+    model.linear_intercept_, model.linear_spread_ = float(bias), np.ones(width)
     if fill is not None:
         model.linear_fill_ = np.array(fill, dtype=np.float64)
     return model

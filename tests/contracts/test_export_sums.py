@@ -70,6 +70,22 @@ def test_interpreters_give_the_grid_models_bits(name: str, seed: int) -> None:
     assert (np.abs(np.asarray(expected.scores) - ours) <= room).all()
 
 
+@pytest.mark.parametrize("name", HOLDING)
+@pytest.mark.parametrize("width", [1, 8, 9, 21])
+def test_weights_of_any_number_are_summed_in_the_librarys_order(name: str, width: int) -> None:
+    rng, target = np.random.default_rng(width), target_named(name)
+    shape = twin.Shape(width, 6)
+    trees = [held(twin.random_tree(rng, shape), None) for _ in range(3)]
+    model = added(trees, rng.normal(size=width), 0.1, rng.normal(size=width))
+    rules = prepared(model, target, Options(), None, None, frozenset())[0]
+    X = (rng.normal(size=(200, width)) * 10.0 ** rng.integers(-3, 4, width)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    judge = target.interpreter(target.write(rules, Options()).content, rules, Options())
+    rows_there = X.astype(NUMBERS[target.number])
+    expected = Reference(grid_model(model, rules, target), rules)(rows_there)
+    assert first_difference(expected, judge(rows_there)) is None
+
+
 @pytest.mark.parametrize("name", ["c", "java"])
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))

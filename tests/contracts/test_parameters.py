@@ -21,7 +21,7 @@ JUNK = ["abc", "maybe", -1, 7.5, 1e400, math.nan, [], {}, object(), b"l2", True,
 # Any text is a label to reject with.
 OWN = {"loss", "metric", "eval_metric", "kernel", "margin", "layers", "classes", "representation"}
 OWN |= {"reject", "lightgbm_params", "params", "grid", "update", "variant", "schedule", "mode"}
-OWN |= {"norm", "newton", "select_by", "n_jobs", "members", "bag"}
+OWN |= {"norm", "newton", "select_by", "n_jobs", "members", "bag", "base"}
 ANYTHING = {"reject_label"}
 
 

@@ -22,6 +22,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "linear": [{"loss": "xendcg", "standardize": True}, {"loss": "slam", "max_iter": 5}],
     "domination-rank": [{"penalty": "l1", "alpha": 0.05}],
     "boosted": [{"n_estimators": 3, "num_leaves": 4, "min_child_samples": 3, "n_jobs": 1}],
+    "ensemble": [{"members": ["boosted", "linear"], "n_models": 2, "n_estimators": 3, "n_jobs": 1}],
     "slam-perceptron": [{"variant": "voted", "n_epochs": 2}, {"kernel": "rbf"}],
     "prank": [{}, {"variant": "averaged"}],
     "multiclass-perceptron": [{}, {"variant": "averaged"}],

@@ -303,5 +303,6 @@ params = { n_estimators = 1, num_leaves = 3 }
     assert code == 0
     card = json.loads((tmp_path / "run" / "comparison.json").read_text())["card"]["export"]
     assert (card["model"], card["passed_over"]) == ("sum", {})
+    assert not (tmp_path / "run" / "exported.rw").exists()
     assert "passed over" not in err
     assert "Exported to c: <a" in (tmp_path / "run" / "report.html").read_text()

@@ -103,10 +103,10 @@ def test_a_sparse_student_has_so_many_features_at_most(n: int, parts: Parts, tea
 def test_trees_are_so_many(parts: Parts, teacher: Any) -> None:
     train, test = parts
     few = distill(teacher, train, into="trees", n_trees=3, valid=test)
-    many = distill(teacher, train, into="trees", n_trees=40, valid=test)
-    assert (few.model.n_iter_, many.model.n_iter_) == (3, 40)
+    many = distill(teacher, train, into="trees", n_trees=80, valid=test)
+    assert (few.model.n_iter_, many.model.n_iter_) == (3, 80)
     assert many.correlation > few.correlation
-    assert (few.model.learning_rate, many.model.learning_rate) == (0.3, 0.25)
+    assert (few.model.learning_rate, many.model.learning_rate) == (0.2, 0.125)
 
 
 def test_averages_kernels_and_pipelines_are_teachers(parts: Parts) -> None:

@@ -190,7 +190,7 @@ def test_members_watch_what_they_have_not_seen(parts: tuple[rw.Dataset, ...]) ->
     assert watching.best_score_ == member.best_score_
     # One query leaves none to watch; all queries in all bags need some from outside.
     one = train.select([0])
-    assert EnsembleRanker(stopping, n_models=1).fit(one.X, one.y).stop_ == "all"
+    assert EnsembleRanker(stopping, n_models=1).fit(one.X, one.y).stop_ == "complete"
     with pytest.raises(ValueError, match=r"^early_stopping_rounds needs validation queries"):
         EnsembleRanker(stopping, bag=None).fit_dataset(train)
 
@@ -215,7 +215,7 @@ def test_a_base_is_chosen_on_unseen_queries(parts: tuple[rw.Dataset, ...]) -> No
     train = parts[0]
     graft = clone(TREES).set_params(base="auto")
     found = EnsembleRanker(graft, n_models=2, n_jobs=1, n_estimators=3).fit_dataset(train)
-    assert found.stop_ == "all"
+    assert found.stop_ == "complete"
     one = train.select([0])
     assert "linear_coef_" not in vars(EnsembleRanker(graft, n_models=1).fit(one.X, one.y))
 

@@ -285,3 +285,8 @@ def test_a_log_of_a_sum_is_compared_bit_for_bit(tmp_path: Path) -> None:
     found = rw.verify(tmp_path / "m.cert.json", log=logged(grid.predict(swapped)))
     assert not found.passed
     assert "why: columns are in another order: f1 has the values of f3" in repr(found)
+    # What trees see scaled is no weighted sum of the features.
+    scaled = FILLED.astype(np.float64)
+    scaled[:, 1] = (scaled[:, 1] - scaled[:, 1].mean()) / scaled[:, 1].std()
+    found = rw.verify(tmp_path / "m.cert.json", log=logged(grid.predict(scaled)))
+    assert "why: f2: values were scaled once more\nthat gives " in repr(found)

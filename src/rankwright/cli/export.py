@@ -217,8 +217,10 @@ def export_winner(result: Comparison, model: str, target: str, folder: str) -> N
     told |= {"model": done.name, "passed_over": done.passed_over}
     told["certificate"] = Paths.beside(out).certificate.name
     told["text"] = done.certificate.text(out, "the test queries")
-    if done.passed_over:
-        place = Path(folder) / "exported.rw"
+    place = Path(folder) / "exported.rw"
+    if not done.passed_over:
+        place.unlink(missing_ok=True)  # that of an earlier export
+    else:
         save(done.model, place)
         _tell_passed_over(result, told, place)
     typer.echo(f"{out}: {told['text']}", err=True)

@@ -94,7 +94,7 @@ class EnsembleRanker(ForestRanker):
     best_score_ : float
         The metric on the validation queries; NaN without any.
     stop_ : str
-        ``"all"`` members are there, or training was ``"interrupted"``.
+        Why training ended: ``"complete"`` or ``"interrupted"``.
 
     Notes
     -----

@@ -28,7 +28,7 @@ class FittedMembers:
     names: list[str] = field(default_factory=list)
     sums: list[Additive] = field(default_factory=list)
     scales: list[float] = field(default_factory=list)
-    stop: str = "all"
+    stop: str = "complete"
 
     def terms(self, weights: Floats) -> list[tuple[Additive, float]]:
         """Return the members that count, with what their scores are multiplied by."""
@@ -75,7 +75,7 @@ class Lesson:
             if member.is_whole or self._counts(member, tell):
                 self._add(member, fitted)
                 tell(None)
-            if fitted.stop != "all":
+            if fitted.stop != "complete":
                 break
         return fitted
 
@@ -98,7 +98,7 @@ class Lesson:
         except KeyboardInterrupt:
             tell.fitted.stop = "ctrl-c"
             return False
-        return tell.fitted.stop == "all" or not tell.fitted.names
+        return tell.fitted.stop == "complete" or not tell.fitted.names
 
     def _watched(self, ranker: Any, bag: Floats) -> Dataset | None:
         """Return the queries that a member watches: validation queries, or those it has not seen.

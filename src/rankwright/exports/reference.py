@@ -47,7 +47,7 @@ class Reference:
 
     def __call__(self, X: Rows) -> Verdicts:
         """Return what the model says of rows."""
-        scores = _scores(self.scorer, X)
+        scores = _scores_by_rule(self.scorer, X)
         if self.labels is None:
             return Verdicts(scores)
         # What is predicted, not what the form in between makes of scores: that is in question.
@@ -56,7 +56,7 @@ class Reference:
         return Verdicts(scores, np.array(places, dtype=np.int64)[inverse])
 
 
-def _scores(scorer: Scorer, X: Rows) -> Floats:
+def _scores_by_rule(scorer: Scorer, X: Rows) -> Floats:
     rule: ScoringRule = scorer.rule
     if isinstance(rule, TreeRule):
         return rule.predict(scorer.intake, X)
