@@ -28,6 +28,19 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_large_data_is_sampled_and_said(files: Path, run: Cli) -> None:
+    words = ["compare", "train.txt", "--test", "test.txt", "--models", "xendcg-linear", "-j", 1]
+    code, out, err = run(*words, "--trials", 3, "--halve-above", 50, "-o", "out", "--json")
+    assert code == 0
+    budget = "3 trials on 1/3 of the training queries, the best on all"
+    assert json.loads(out)["card"]["budget"] == budget
+    assert f"Each model had {budget}." in err
+    code, out, err = run(*words, "--trials", 2, "--halve-above", 0, "-o", "all", "--json")
+    assert code == 0
+    assert json.loads(out)["card"]["budget"] == "2 trials on all training queries"
+    assert "Each model had" not in err
+
+
 def test_a_leaderboard_and_files(files: Path, run: Cli) -> None:
     words = ["compare", "train.txt", "--test", "test.txt", "--models", MODELS, "--trials", 2]
     code, out, err = run(*words, "-j", 1, "-o", "out", "--title", "Shoes & coats")

@@ -41,6 +41,16 @@ def test_the_best_parameters_are_printed_and_fitted(run: Cli, tmp_path: Path) ->
     assert [t["number"] for t in facts["trials"]] == [0, 1, 2, 3]
 
 
+def test_large_data_is_sampled(run: Cli) -> None:
+    words = ["tune", "data.txt", "--model", "xendcg-linear", "--trials", 3, "--halve-above", 80]
+    code, out, err = run(*words, "-j", 1)
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()[:4]]
+    assert rows[0][-3:] == ["of", "the", "queries"]
+    assert [row[-1] for row in rows[1:]] == ["all", "1/3", "1/3"]
+    assert err.count(" on 1/3 of the queries: alpha=") == 3
+
+
 def test_names_of_the_line_up_bring_their_space(run: Cli, tmp_path: Path) -> None:
     code, out, _ = run("tune", "data.txt", "--model", "pamir", "--trials", 2, "-o", "model.rw")
     assert code == 0

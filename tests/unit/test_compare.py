@@ -99,6 +99,11 @@ def test_every_entry_of_the_line_up_is_fitted(data: rw.Dataset) -> None:
     for entry in lineup():
         model = clone(entry.estimator).set_params(**draw_parameters(entry.space, 0))
         assert model.get_params().keys() >= entry.space.keys()
+    # From the simplest on, as the advice has it.
+    families = {entry.name: entry.family for entry in lineup()}
+    assert families["xendcg-linear"] == families["domination-rank-l1"] == "linear"
+    assert families["stochastic-lambdarank-trees"] == "trees"
+    assert (families["graft"], families["ensemble"]) == ("graft", "ensemble")
     with pytest.raises(ValueError, match="at least one model"):
         compare(data, [])
     with pytest.raises(TypeError, match="models must be a sequence of names"):

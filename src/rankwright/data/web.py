@@ -47,17 +47,18 @@ def make_web_like(
 
     Every query has words and an intent, and every page a fit :math:`f` to the topic, an authority
     :math:`a` and a length :math:`\ell`, all standard normal; it may be a front page :math:`h` and
-    spam :math:`z` (0 or 1). The 136 features show these through noise:
-    words are drawn into body, anchor, title and URL and counted as MSLR-WEB counts them (25
-    statistics of each of five streams), and eleven features belong to the page. The worth of a page
-    depends on the intent, which few and rare words suggest (:math:`[\cdot]` is 1 or 0, and
+    spam :math:`z` (0 or 1). The 136 features show these through noise: words are drawn into body,
+    anchor, title and URL and counted as MSLR-WEB counts them (25 statistics of each of five
+    streams), and eleven features belong to the page. The worth of a page depends on the intent,
+    which few and rare words suggest (a condition in brackets is 1 or 0, and
     :math:`\sigma(x) = 1/(1 + e^{-x})`):
 
     .. math::
-        w_\mathrm{informational} &= 2.4 + 2 \min(f, a + 0.3) + 0.4\,[\text{title has all words}]
+        w_\mathrm{informational} = 2.4 + 2 \min(f, a + 0.3) + 0.4\,[\text{title has all words}]
             - 0.9 \min((\ell - 0.5)^2, 4) - 2 h - 1.5\, z - t
 
-        w_\mathrm{navigational} &= 4 h\, \sigma(2 f) + 0.8\,[a > 0.5]
+    .. math::
+        w_\mathrm{navigational} = 4 h\, \sigma(2 f) + 0.8\,[a > 0.5]
             + 0.8 \frac{n}{1 + n} - \ell - 1.5\, z - t
 
     where :math:`n` counts the words in anchors, and :math:`t`, standard normal, is how hard the
