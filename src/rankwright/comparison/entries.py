@@ -71,6 +71,7 @@ _TREES: Space = {
     "min_child_samples": Range(5, 100, log=True, integer=True),
     "colsample_bynode": Range(0.3, 1.0),
     "leaf_l2": Range(0.1, 30.0, log=True),
+    "extra_trees": Choice((False, True)),
 }
 # What is searched by default, by name; a variant searches what its model does.
 _SEARCHED: dict[str, Space] = {
