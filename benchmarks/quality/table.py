@@ -116,5 +116,6 @@ def _footer(record: Mapping[str, Any]) -> str:
         f"after {PATIENCE} without an improvement. Bold: the best mean. †: worse than it beyond "
         "chance; *: ours differs from theirs beyond chance (paired randomisation over the test "
         f"queries of all folds, p < 0.05 after Holm's correction). Test queries: {queries}. "
-        "Seconds: of all searches, one thread each." + "".join(f" {line}." for line in failures)
+        "Seconds: of all searches, one thread each, beside whatever else ran: for orientation."
+        + "".join(f" {line}." for line in failures)
     )
