@@ -145,7 +145,8 @@ class ForestRanker(Ranker):
         if found.coef is not None:
             self.__dict__.update(found.linear_state())
             rows = X if found.fill is None else filled(X, found.fill)
-            self.linear_spread_ = measured(rows).deviations()
+            # Few digits, which do not depend on the order in which rows are added up.
+            self.linear_spread_ = measured(rows).deviations().astype(np.float32).astype(np.float64)
         self.model_text_, self.n_iter_ = found.text, found.n_trees
 
     def checked_valid(self, valid: Dataset | None) -> Dataset | None:
