@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from rankwright.data.dataset import Dataset
+from rankwright.data.dataset import Dataset, check_is_dataset
 from rankwright.data.groups import Groups
 from rankwright.data.validation import Floats
 from rankwright.ensemble.scales import mean_deviation
-from rankwright.estimator import as_model
+from rankwright.estimator import Ranker, as_model
 from rankwright.evaluation.significance import PairedComparison, compare_pairs
 from rankwright.linear import LinearRanker
 from rankwright.metrics.metric import mean_of_queries
@@ -159,8 +160,17 @@ def distill(
         if value is not None and into != kind:
             raise ValueError(f"{name} is for into={kind!r}, but into is {into!r}.")
     measured = parse(metric)
+    check_is_dataset(data, "data")
+    if valid is not None:
+        check_is_dataset(valid)
+    _check_teacher(model)
     learn, held_out = data.split(_SHARES, random_state) if valid is None else (data, valid)
-    learn = _known(model, learn)
+    if np.isnan(per_query_on([measured], held_out, held_out.y)[0]).all():
+        raise ValueError(
+            f"{'a fifth of data' if valid is None else 'valid'} must have a query that counts in "
+            f"{measured}, but has none. Give labelled queries as valid."
+        )
+    learn, held_out = _known(model, learn), _known(model, held_out)
     learn = learn.with_labels(_soft_labels(_taught(model, learn), learn.groups))
     student: LinearRanker | BoostedRanker
     if into == "trees":
@@ -183,6 +193,14 @@ def distill(
         _correlation(scores["teacher"], scores["student"], held_out.groups),
         learn.n_queries,
     )
+
+
+def _check_teacher(model: Any) -> None:
+    """Raise unless this is a model that can be asked for scores."""
+    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
+        raise TypeError(f"model must be a fitted model with predict, but is {model!r:.80}.")
+    if isinstance(model, Ranker):
+        check_is_fitted(model)
 
 
 def _taught(model: Any, data: Dataset) -> Floats:

@@ -37,7 +37,7 @@ from rankwright.data.feature_names import all_feature_names
 from rankwright.data.missing import filled
 from rankwright.data.validation import Floats, Matrix, check_X
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import known_features, scored, set_names
+from rankwright.inputs import known_features, levels_up, scored, set_names
 from rankwright.losses import Loss, from_name
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import WithValue
@@ -139,7 +139,7 @@ class Model(Protocol):
             warnings.warn(
                 f"this model ranks nothing: {reason}",
                 DataWarning,
-                stacklevel=4,  # the line that called fit()
+                stacklevel=levels_up(),
             )
 
     def takes_valid(self) -> bool:

@@ -165,12 +165,14 @@ def _read_parts(
         if not allow_overlap:
             check_apart(dataset, others, f"the queries of {', '.join(data)} and {valid}")
         return dataset, {"valid": others}
-    if ranker.get_params().get("early_stopping_rounds") is None:
+    known = ranker.get_params(deep=False)
+    chooses = known.get("base") == "auto" or str(known.get("weights")) == "valid"
+    if known.get("early_stopping_rounds") is None and not chooses:
         return dataset, {}
     rest, aside = dataset.split((0.8, 0.2))
     typer.echo(
-        f"{aside.n_queries} of {dataset.n_queries} queries are put aside to stop by; --valid names "
-        "others.",
+        f"{aside.n_queries} of {dataset.n_queries} queries are put aside to "
+        f"{'choose' if chooses else 'stop'} by; --valid names others.",
         err=True,
     )
     return rest, {"valid": aside}

@@ -375,3 +375,12 @@ class Dataset(DatasetViews):
 
     def __len__(self) -> int:
         return self.n_docs
+
+
+def check_is_dataset(value: Any, name: str = "valid") -> None:
+    """Raise unless this is a data set; a table or a tuple of arrays is none yet."""
+    if not isinstance(value, Dataset):
+        raise TypeError(
+            f"{name} must be a Dataset, but is a {type(value).__name__}. Make one: Dataset(X, y, "
+            "qid), or rankwright.from_frame(table)."
+        )

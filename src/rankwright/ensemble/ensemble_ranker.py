@@ -362,7 +362,8 @@ class EnsembleRanker(ForestRanker):
         names, trees = vars(self).get("member_names_"), vars(self).get("member_trees_")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise DataError("member_names_ must be a list of names.")
-        if not isinstance(trees, list) or [type(n) for n in trees] != [int] * len(names):
+        counted = isinstance(trees, list) and all(type(n) is int and n >= 0 for n in trees)
+        if not counted or len(trees or ()) != len(names):
             raise DataError(f"member_trees_ must be {len(names)} numbers of trees.")
         for name in ("member_weights_", "member_scales_"):
             check_fitted_array(self, name, (len(names),))

@@ -18,6 +18,7 @@ from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 from rankwright.refitting import EndedEarly
 from rankwright.trees.additive import Additive
+from rankwright.trees.grafting import check_same_features
 from rankwright.trees.shared_bins import shared_bins
 
 
@@ -72,9 +73,12 @@ class Lesson:
         fitted = FittedMembers()
         for member in members:
             tell = _Telling(callback, fitted, len(members), member.name)
-            if member.is_whole or self._counts(member, tell):
-                self._add(member, fitted)
-                tell(None)
+            try:
+                if member.is_whole or self._counts(member, tell):
+                    self._add(member, fitted)
+                    tell(None)
+            except KeyboardInterrupt:  # between members: those that are fitted can be used
+                fitted.stop = "ctrl-c"
             if fitted.stop != "complete":
                 break
         return fitted
@@ -122,14 +126,12 @@ class Lesson:
     def _add(self, member: Member, fitted: FittedMembers) -> None:
         """Keep a member's sum, and its scale on the training documents."""
         found, train = Additive.of(member.ranker), self.train
-        if found.n_features != train.n_features:
-            raise ValueError(
-                f"member {member.name!r} was fitted to {found.n_features} features, but the data "
-                f"have {train.n_features}."
-            )
+        if member.is_whole:
+            check_same_features(f"member {member.name!r}", member.ranker, found, train.features)
+        scale = mean_deviation(found.scores(train.X, self.n_jobs), train.groups)
         fitted.names.append(member.name)
         fitted.sums.append(found)
-        fitted.scales.append(mean_deviation(found.scores(train.X, self.n_jobs), train.groups))
+        fitted.scales.append(scale)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from rankwright.data.dataset import Dataset
+from rankwright.data.dataset import Dataset, check_is_dataset
 from rankwright.data.validation import Floats, Matrix, check_scores
 from rankwright.estimator import Ranker, known_loss
+from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.losses import Loss, from_name
 from rankwright.losses.cross_entropy import Newton
@@ -28,7 +30,6 @@ from rankwright.trees.grafting import check_base, linear_base
 from rankwright.trees.growing import Growing, Start
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import check_more
-from rankwright.trees.shared_bins import shared_bins
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -290,19 +291,14 @@ class BoostedRanker(ForestRanker):
             raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
         if self.base == "auto" and valid is None:
             raise ValueError("base='auto' needs validation queries: fit(..., valid=...).")
-        start = Start(*starts) if self.base in (None, "auto") else growing.start_from(self.base)
-        with shared_bins():  # "auto" grows two models
-            booster, boosting = growing.grow(start, callback)
-            if self.base == "auto" and boosting.stop != "ctrl-c":
-                other = growing.start_from("linear")
-                booster_of_other, run = growing.grow(other, callback)
-                sign = 1.0 if boosting.metric.higher_is_better else -1.0
-                if sign * run.best > sign * boosting.best:
-                    start, booster, boosting = other, booster_of_other, run
+        start, booster, boosting = growing.chosen(Start(*starts), callback)
         if boosting.stop == "ctrl-c" and boosting.best_iteration == 0:
             raise KeyboardInterrupt
         self._keep(booster, boosting, start, data.X)
-        self.warn_if_it_ranks_nothing("no tree has a split. Lower min_child_samples.")
+        reason = "no tree has a split. Lower min_child_samples."
+        if start.train is not None and boosting.stop != "no_split":
+            reason = "no tree betters the scores that boosting began with."
+        self.warn_if_it_ranks_nothing(reason)
         if boosting.stop == "ctrl-c":  # what there is can be used, whoever pressed it
             self.stop_ = "interrupted"
             raise EndedEarly
@@ -332,6 +328,7 @@ class BoostedRanker(ForestRanker):
             raise ValueError("valid_init_score goes with init_score: give both.")
         first, second = check_scores(train, len(data.y), name="init_score"), None
         if valid is not None:
+            check_is_dataset(others)
             second = check_scores(valid, others.n_docs, name="valid_init_score")
         return (first if data.order is None else first[data.order]), second
 
@@ -375,6 +372,17 @@ class BoostedRanker(ForestRanker):
             alpha = vars(self).get("base_alpha_")
             found["base"] = None if alpha is None else linear_base(alpha, self.n_jobs)
         return found
+
+    def check_state(self) -> None:
+        """Raise unless a model that was read from a file can be one."""
+        super().check_state()
+        found = vars(self)
+        if found.get("base_n_iter_", 0) not in range(self.n_iter_ + 1):
+            raise DataError(f"base_n_iter_ must be a number of trees up to {self.n_iter_}.")
+        for name in ("base_scale_", "base_alpha_"):
+            value = found.get(name, 0.0)
+            if type(value) is not float or not 0 <= value < math.inf:
+                raise DataError(f"{name} must be a number >= 0.")
 
     def summary(self) -> dict[str, Any]:
         """Return how many trees there are, how good they were, and why training stopped."""

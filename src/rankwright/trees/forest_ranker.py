@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rankwright.data.dataset import Dataset
+from rankwright.data.dataset import Dataset, check_is_dataset
 from rankwright.data.missing import filled
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
@@ -153,8 +153,7 @@ class ForestRanker(Ranker):
         """Return validation queries with the features of the training data."""
         if valid is None:
             return None
-        if not isinstance(valid, Dataset):
-            raise TypeError(f"valid must be a Dataset, but is a {type(valid).__name__}.")
+        check_is_dataset(valid)
         return valid.aligned(replace(self.features(), owner="X"), "valid")
 
     def _rule(self) -> TreeRule:

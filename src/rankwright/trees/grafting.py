@@ -30,6 +30,7 @@ from rankwright.inputs import RankingData
 from rankwright.linear import LinearRanker
 from rankwright.linear.selection import choose_alpha
 from rankwright.metrics.metric import Metric
+from rankwright.metrics.on_data import per_query_on
 from rankwright.trees.additive import Additive
 from rankwright.trees.constraints import WeightLimits
 
@@ -103,7 +104,7 @@ def graft(
         part = _within(found.set_params(alpha=alpha), data, limits)
     elif is_fitted_base(base):
         part = Additive.of(base)
-        _check_features(base, part, known)
+        check_same_features("base", base, part, known)
     else:
         part = _fitted_part(clone(base), _usable_part(data, limits.usable))
     _check_limits(part, limits)
@@ -177,15 +178,22 @@ def _given_weights(data: RankingData) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _check_features(base: Any, part: Additive, known: Features) -> None:
-    names = getattr(base, "feature_names_in_", None)
+def check_same_features(what: str, model: Any, part: Additive, known: Features) -> None:
+    """Raise unless a fitted model was fitted to these features, names and categories too."""
+    names = getattr(model, "feature_names_in_", None)
     same = names is None or known.names is None or [*map(str, names)] == list(known.names)
     if part.n_features != known.n or not same:
         raise ValueError(
-            f"base must have been fitted to the features of X, in their order, but was fitted to "
+            f"{what} must have been fitted to the features of X, in their order, but was fitted to "
             f"{part.n_features} features{'' if names is None else f' from {names[0]!r} on'}, and X "
             f"has {known.n}{'' if known.names is None else f' from {known.names[0]!r} on'}."
         )
+    for name, levels in getattr(model, "categories_", {}).items():
+        if list(levels) != list(known.categories.get(name, ())):
+            raise ValueError(
+                f"{what} must have been fitted to the categories of X, but knows others of "
+                f"{name!r}. Fit it to the same data."
+            )
 
 
 def _usable_part(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
@@ -208,6 +216,8 @@ def _base_alpha(
         if data.groups.n_queries < _N_FOLDS:
             return ranker.alpha
         whole = Dataset(data.X, data.y, qid, allow_nan=True)
+        if np.isnan(per_query_on([metric], whole, whole.y)[0]).all():
+            return ranker.alpha  # no fold has anything to choose by
         return choose_alpha(ranker, whole, n_folds=_N_FOLDS, metric=metric).alpha
     watched = Dataset(valid.X, valid.y, valid.qid, kept=valid.kept, allow_nan=True)
     points = ranker.path(

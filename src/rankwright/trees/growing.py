@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,12 @@ from rankwright.trees.constraints import WeightLimits
 from rankwright.trees.grafting import Graft, graft
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import lightgbm_params
+from rankwright.trees.shared_bins import shared_bins
 
 if TYPE_CHECKING:
     from lightgbm import Booster
+
+_ENDED = ("ctrl-c", "interrupted")  # someone has had enough
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,36 @@ class Growing:
         found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs)
         others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
         return Start(found.part.scores(self.data.X, n_jobs), others, found)
+
+    def chosen(
+        self, start: Start, callback: Callback | None
+    ) -> tuple[Start, Booster | None, Boosting]:
+        """Grow from the base that the parameters name; of "auto", from the better one.
+
+        ``start`` is for a model without a base. Whoever ends the first run, or an interrupt of the
+        second one, ends both; what is best so far is kept.
+        """
+        base = self.ranker.base
+        if not isinstance(base, str) or base != "auto":
+            start = start if base is None else self.start_from(base)
+            return (start, *self.grow(start, callback))
+        with shared_bins():
+            booster, boosting = self.grow(start, callback)
+            if boosting.stop in _ENDED:
+                return start, booster, boosting
+            try:
+                other = self.start_from("linear")
+            except KeyboardInterrupt:
+                boosting.stop = "ctrl-c"
+                return start, booster, boosting
+            grown, run = self.grow(other, callback)
+        sign = 1.0 if self.metric.higher_is_better else -1.0
+        # NaN: there was nothing to split, and so nothing was measured.
+        if math.isnan(boosting.best) or sign * run.best > sign * boosting.best:
+            return other, grown, run
+        if run.stop in _ENDED:
+            boosting.stop = run.stop
+        return start, booster, boosting
 
     def grow(self, start: Start, callback: Callback | None) -> tuple[Booster | None, Boosting]:
         """Return the trees, of which there may be none, and how they grew."""

@@ -160,6 +160,8 @@ def check_linear_part(state: State) -> None:
     shape = (state["n_features_in_"],)
     check_floats(state, "linear_coef_", shape)
     check_floats(state, "linear_spread_", shape)
+    if (state["linear_spread_"] < 0).any():
+        raise DataError("linear_spread_ must be numbers >= 0.")
     if "linear_fill_" in state:
         check_floats(state, "linear_fill_", shape)
     intercept = state.get("linear_intercept_", 0.0)
