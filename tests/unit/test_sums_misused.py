@@ -103,6 +103,17 @@ def test_an_interrupt_of_the_base_keeps_the_trees(parts: Parts, monkeypatch: Any
     assert (found.stop_, found.model_text_) == ("interrupted", trees.model_text_)
 
 
+def test_the_base_sees_what_the_metric_looks_at(parts: Parts) -> None:
+    train, valid = (
+        rw.Dataset(part.X, part.y, part.qid, NAMES, [f"d{j % 5}" for j in range(part.n_docs)])
+        for part in parts
+    )
+    by_folds = rw.BoostedRanker(base="linear", eval_metric="unique_ndcg@10", **FEW)
+    assert by_folds.fit_dataset(train).base_alpha_ > 0
+    watched = auto(eval_metric="unique_ndcg@10").fit_dataset(train, valid=valid)
+    assert 0 < watched.best_score_ <= 1
+
+
 # ---- what is told ----
 
 

@@ -52,8 +52,8 @@ class ForestRanker(Ranker):
     ) -> Floats:
         """Return scores; a larger one ranks higher.
 
-        They are LightGBM's own, bit for bit, whatever the number of threads and the documents that
-        are scored with a document.
+        Sums over trees are LightGBM's own, bit for bit. All bits are the same whatever the number
+        of threads and the documents that are scored with a document.
 
         Parameters
         ----------

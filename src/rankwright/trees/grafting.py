@@ -24,13 +24,14 @@ from sklearn.base import clone
 
 from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
+from rankwright.data.kept import Kept
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker
 from rankwright.inputs import RankingData
 from rankwright.linear import LinearRanker
 from rankwright.linear.selection import choose_alpha
 from rankwright.metrics.metric import Metric
-from rankwright.metrics.on_data import per_query_on
+from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.trees.additive import Additive
 from rankwright.trees.constraints import WeightLimits
 
@@ -91,16 +92,18 @@ def graft(
     known: Features,
     limits: WeightLimits,
     n_jobs: int | None,
+    columns: Kept | None = None,
 ) -> Graft:
     """Fit a base to training data, and find its scale.
 
     ``slope`` returns the gradient at some scores, ``known`` are the features of the data, and
-    ``limits`` what weights must be for the model to obey its constraints.
+    ``limits`` what weights must be for the model to obey its constraints; ``columns`` are those of
+    the training documents that the metric looks at.
     """
     alpha = None
     if isinstance(base, str):
         found = linear_base(n_jobs=n_jobs)
-        alpha = _base_alpha(found, _usable_part(data, limits.usable), valid, metric)
+        alpha = _base_alpha(found, _usable_part(data, limits.usable), valid, metric, columns or {})
         part = _within(found.set_params(alpha=alpha), data, limits)
     elif is_fitted_base(base):
         part = Additive.of(base)
@@ -208,18 +211,23 @@ def _usable_part(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
 
 
 def _base_alpha(
-    ranker: LinearRanker, data: RankingData, valid: Dataset | None, metric: Metric
+    ranker: LinearRanker,
+    data: RankingData,
+    valid: Dataset | None,
+    metric: Metric,
+    columns: Kept,
 ) -> float:
     """Return the penalty that is best on validation queries, or on folds; of equals the largest."""
     qid = _qid(data)
     if valid is None:
         if data.groups.n_queries < _N_FOLDS:
             return ranker.alpha
-        whole = Dataset(data.X, data.y, qid, allow_nan=True)
+        whole = Dataset(data.X, data.y, qid, kept=columns, allow_nan=True)
         if np.isnan(per_query_on([metric], whole, whole.y)[0]).all():
             return ranker.alpha  # no fold has anything to choose by
         return choose_alpha(ranker, whole, n_folds=_N_FOLDS, metric=metric).alpha
-    watched = Dataset(valid.X, valid.y, valid.qid, kept=valid.kept, allow_nan=True)
+    looked_at = columns_of(valid, [metric])
+    watched = Dataset(valid.X, valid.y, valid.qid, kept=looked_at, allow_nan=True)
     points = ranker.path(
         data.X,
         data.y,

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Groups
+from rankwright.data.kept import Kept, take_rows
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.losses import XENDCG, LambdaRank
@@ -78,12 +79,16 @@ class Growing:
         groups = Groups(
             np.append(0, np.cumsum(self.data.groups.sizes[order])), self.data.groups.names[order]
         )
-        data = self.data.some_rows(self.data.groups.rows_of(order), groups)
+        rows = self.data.groups.rows_of(order)
+        data = self.data.some_rows(rows, groups)
         slope, known = self._slope(data), self.ranker.features()
         limits = WeightLimits.of(
             self.ranker.monotone_constraints, self.ranker.interaction_constraints, known
         )
-        found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs)
+        seen: Kept = {}  # by the metric, when folds choose the penalty
+        if isinstance(base, str) and self.whole is not None and self.valid is None:
+            seen = take_rows(columns_of(self.whole, [self.metric]), rows)
+        found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs, seen)
         others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
         return Start(found.part.scores(self.data.X, n_jobs), others, found)
 
@@ -105,10 +110,10 @@ class Growing:
                 return start, booster, boosting
             try:
                 other = self.start_from("linear")
-            except KeyboardInterrupt:
+                grown, run = self.grow(other, callback)
+            except KeyboardInterrupt:  # before its first tree
                 boosting.stop = "ctrl-c"
                 return start, booster, boosting
-            grown, run = self.grow(other, callback)
         sign = 1.0 if self.metric.higher_is_better else -1.0
         # NaN: there was nothing to split, and so nothing was measured.
         if math.isnan(boosting.best) or sign * run.best > sign * boosting.best:
