@@ -18,6 +18,7 @@ from rankwright.linear.selection import choose_alpha
 from rankwright.losses import XENDCG, LambdaRank
 from rankwright.trees import BoostedRanker
 from rankwright.trees.additive import Additive, summed
+from rankwright.trees.forest import Forest
 from rankwright.trees.grafting import best_scale, linear_base
 from rankwright.trees.model_text import written
 from rankwright.trees.shared_bins import shared_bins
@@ -178,6 +179,25 @@ def test_scales_at_the_edges(scores: list[float], slope: Any, expected: float) -
     assert best_scale(np.array(scores), slope) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "loss"), [("rank_xendcg", XENDCG()), ("lambdarank", LambdaRank())], ids=str
+)
+def test_the_scale_for_losses_of_lightgbm_is_that_of_ours(name: str, loss: Any, parts: Any) -> None:
+    train = parts[0]
+    base = rw.LinearRanker("listnet").fit(train.X, train.y, train.qid)
+    theirs, ours = (fit(train, loss=which, base=base) for which in (f"lightgbm:{name}", loss))
+    assert theirs.base_scale_ == ours.base_scale_
+
+
+def test_the_order_of_queries_changes_no_bit_of_the_base(parts: Any) -> None:
+    train = parts[0]
+    shuffled = train.select(np.random.default_rng(0).permutation(train.n_queries))
+    first, second = (fit(data, base="linear") for data in (train, shuffled))
+    np.testing.assert_array_equal(first.linear_coef_, second.linear_coef_)
+    assert (first.base_scale_, first.base_alpha_) == (second.base_scale_, second.base_alpha_)
+    assert first.model_text_ == second.model_text_
+
+
 def test_the_scale_is_that_of_the_weighted_queries(parts: Any) -> None:
     train = parts[0]
     base = rw.LinearRanker("listnet").fit(train.X, train.y, train.qid)
@@ -263,8 +283,12 @@ def test_a_metric_that_looks_at_columns_chooses_the_penalty(parts: Any) -> None:
         Dataset(part.X, part.y, part.qid, kept={"group": np.where(part.X[:, 0] > 0, "a", "b")})
         for part in parts[:2]
     )
-    ranker = BoostedRanker(base="linear", eval_metric="exposure_disparity", **FEW)
-    assert ranker.fit_dataset(train, valid=valid).best_score_ >= 0
+    ranker = BoostedRanker(
+        base="linear", eval_metric="exposure_disparity", eval_train=True, **FEW
+    ).fit_dataset(train, valid=valid)
+    assert ranker.best_score_ >= 0
+    curves = [ranker.evals_result_[part]["exposure_disparity"] for part in ("train", "valid")]
+    assert np.isfinite(curves).all()
 
 
 def test_auto_keeps_what_is_better(parts: Any) -> None:
@@ -408,6 +432,9 @@ def test_a_base_of_trees_comes_first(parts: Any) -> None:
 def test_bad_bases(base: Any, error: type[Exception], message: str, parts: Any) -> None:
     with pytest.raises(error, match=message):
         fit(parts[0], base=base)
+    if error is ValueError:  # it needs no data to tell
+        with pytest.raises(error, match=message):
+            BoostedRanker(base=base).check_params()
 
 
 def test_categories_are_for_the_trees_alone() -> None:
@@ -516,6 +543,7 @@ def test_saved_and_loaded(base: Any, parts: Any, tmp_path: Path) -> None:
         ("linear_coef_", np.ones(3), "linear_coef_ must be an array"),
         ("linear_fill_", np.full(10, np.nan), "linear_fill_ must be finite"),
         ("linear_intercept_", 1, "linear_intercept_ must be a number"),
+        ("linear_intercept_", float("nan"), "linear_intercept_ must be a number"),
         ("linear_spread_", np.ones(2), "linear_spread_ must be an array"),
         ("linear_coef_", None, "is for models with linear_coef_"),
     ],
@@ -552,6 +580,10 @@ def test_deviations_of_one_tree(parts: Any) -> None:
     ranker = fit(train, n_estimators=1, num_leaves=8)
     whole = np.sum(ranker.importance("deviation") ** 2)
     assert whole == pytest.approx(ranker.predict(train.X).var())
+    # Trees that agree: their deviations add up.
+    one = Additive.of(ranker)
+    both = Forest.from_text(summed([(one, 1.0), (one, 2.0)]).text, 10)
+    np.testing.assert_allclose(both.deviations(), 3 * ranker.importance("deviation"), rtol=1e-12)
 
 
 def test_weights_reach_the_base(parts: Any) -> None:
@@ -595,6 +627,18 @@ def test_what_is_added_to_every_score_is_multiplied_too(grafted: Any, parts: Any
     # One leaf that is not 0 is a tree.
     leaf = Additive(2, text=written(2, [{"leaf_value": "0.5"}]))
     assert (leaf.n_trees, Additive(2).n_trees) == (1, 0)
+
+
+def test_values_of_inner_nodes_are_multiplied_too(parts: Any) -> None:
+    def numbers(text: str, name: str) -> list[float]:
+        lines = [line.partition("=")[2] for line in text.splitlines() if line.startswith(name)]
+        return [float(number) for line in lines for number in line.split(" ")]
+
+    once = Additive.of(fit(parts[0]))
+    twice = once.scaled(2.0)
+    for name in ("leaf_value=", "internal_value="):
+        assert numbers(twice.text, name) == [2 * value for value in numbers(once.text, name)]
+    assert numbers(twice.text, "split_gain=") == numbers(once.text, "split_gain=")
 
 
 def test_fills_of_sums() -> None:
