@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -501,6 +502,10 @@ def test_the_whole_obeys_constraints(parts: Any) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             fit(train, base=base, monotone_constraints={up: -1})
+    # A fitted base has weights where no interaction is allowed.
+    base = rw.LinearRanker("xendcg").fit(train.X, train.y, train.qid)
+    with pytest.raises(ValueError, match="obey the constraints too"):
+        fit(train, base=base, interaction_constraints=[[0, 1]])
 
 
 # ---- as a whole ----
@@ -558,11 +563,45 @@ def test_files_that_cannot_be(name: str, value: Any, message: str, grafted: Any)
         ranker.check_state()
 
 
+def test_an_engines_arithmetic_has_the_same_fill(parts: Any) -> None:
+    train = parts[0]
+    X = train.X.astype(np.float64)
+    X[::5, 1] = np.nan
+    ranker = BoostedRanker(base="linear", **FEW).fit(X, train.y, train.qid)
+    expected = ranker.predict(X)
+    ranker.arithmetic_ = "float64"
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-5, atol=1e-5)
+    ranker.check_state()
+    ranker.arithmetic_ = "float16"
+    with pytest.raises(DataError, match="arithmetic_ must be one of"):
+        ranker.check_state()
+
+
+def test_pickles_hold_the_trees_once(grafted: BoostedRanker, parts: Any) -> None:
+    grafted.predict(parts[2].X)
+    assert "_compiled" in vars(grafted)
+    assert "_compiled" not in grafted.__getstate__()
+
+
+def test_validation_queries_have_the_features_by_name(parts: Any) -> None:
+    names = [f"f{j}" for j in range(10)]
+    train, valid = (part.with_features(part.X, names) for part in parts[:2])
+    moved = valid.with_features(valid.X[:, ::-1], names[::-1])
+    first, second = (
+        BoostedRanker(base="linear", **FEW).fit_dataset(train, valid=data)
+        for data in (valid, moved)
+    )
+    assert first.best_score_ == second.best_score_
+    assert first.evals_result_ == second.evals_result_
+
+
 def test_importance_counts_both_parts(grafted: BoostedRanker, parts: Any) -> None:
     by_weights = np.abs(grafted.linear_coef_) * parts[0].X.std(axis=0)
     found = grafted.feature_importances_
     np.testing.assert_allclose(found - grafted._scorer().forest.deviations(), by_weights, rtol=1e-5)
     assert (grafted.importance("split") <= 6 * 4).all()
+    trees = fit(parts[0])
+    np.testing.assert_array_equal(trees.feature_importances_, trees.importance("gain"))
     with pytest.raises(AttributeError, match="would lack the linear part"):
         _ = grafted.booster_
     with pytest.raises(ValueError, match="kind must be 'gain', 'split' or 'deviation'"):
@@ -666,6 +705,15 @@ def test_sums_of_rankers(parts: Any) -> None:
     expected = sum(f * model.predict(X) for model, f in zip(models, factors, strict=True))
     np.testing.assert_allclose(whole.scores(X), expected, rtol=1e-9, atol=1e-9)
     assert whole.n_trees == 12
+    # Ranges of features are told where all terms tell the same.
+    (alone,) = re.findall("feature_infos=(.*)", models[1].model_text_)
+    assert re.findall("feature_infos=(.*)", summed([terms[1], terms[1]]).text) == [alone]
+    other = Additive.of(fit(test))
+    (both,) = re.findall("feature_infos=(.*)", summed([terms[1], (other, 1.0)]).text)
+    (theirs,) = re.findall("feature_infos=(.*)", other.text)
+    pairs = zip(alone.split(), theirs.split(), strict=True)
+    assert both.split() == [a if a == b else "none" for a, b in pairs]
+    assert both != alone
     assert repr(whole).startswith("Additive(")
 
 
