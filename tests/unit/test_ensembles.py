@@ -15,6 +15,7 @@ from rankwright.data import Groups, make_mslr_like
 from rankwright.data.streams import query_uniforms
 from rankwright.ensemble import EnsembleProgress, EnsembleRanker
 from rankwright.ensemble.bags import bag_weights
+from rankwright.ensemble.lesson import Lesson
 from rankwright.ensemble.members import copies
 from rankwright.ensemble.scales import greedy_weights, mean_deviation, warn_of_few
 from rankwright.exceptions import DataWarning
@@ -97,6 +98,9 @@ def test_the_scale_is_the_mean_deviation_within_queries() -> None:
     pairs = Groups(np.array([0, 2, 3, 5]))
     assert mean_deviation(np.array([0.0, 2.0, 9.0, 0.0, 6.0]), pairs) == 2.0
     assert mean_deviation(np.ones(5), pairs) == 0.0
+    # Summed exactly: 1, 2^53 and 1 in this order would lose both ones.
+    uneven = np.array([0.0, 2.0, 0.0, 2.0**54, 0.0, 2.0])
+    assert mean_deviation(uneven, Groups(np.arange(0, 7, 2))) == (2.0**53 + 2) / 3
     assert mean_deviation(np.ones(2), Groups(np.arange(3))) == 0.0
 
 
@@ -211,19 +215,26 @@ def test_members_watch_the_metric_of_the_ensemble(parts: tuple[rw.Dataset, ...])
     assert found["ndcg@10"] != found["pairwise_error"]
 
 
-def test_members_watch_columns_of_their_own_rows(parts: tuple[rw.Dataset, ...]) -> None:
-    part = parts[0]
-    group = np.random.default_rng(0).choice(["a", "b"], part.n_docs)
-    docs = np.array([f"d{i}" for i in range(part.n_docs)])
-    data = rw.Dataset(part.X, part.y, part.qid, doc_ids=docs, kept={"group": group})
-    shuffled = data.select(np.random.default_rng(1).permutation(data.n_queries))
-    members = [clone(TREES).set_params(n_estimators=20, early_stopping_rounds=4), LINEAR]
-    # Groups of documents, then every document one.
-    for column in ("group", "doc_id"):
-        metric = rw.metrics.ExposureDisparity(group=column)
-        model = EnsembleRanker(members, 1, eval_metric=metric, n_jobs=1)
-        first, second = (clone(model).fit_dataset(one) for one in (data, shuffled))
-        assert first.model_text_ == second.model_text_
+def test_members_watch_columns_of_their_own_rows(
+    parts: tuple[rw.Dataset, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, order = parts[0].X, np.random.default_rng(1).permutation(parts[0].n_queries)
+    # What is kept tells the row that it belongs to.
+    rows = np.array([str(row.tolist()) for row in X])
+    data = rw.Dataset(X, parts[0].y, parts[0].qid, doc_ids=rows, kept={"row": rows}).select(order)
+    seen: list[rw.Dataset] = []
+
+    def recorded(train: rw.Dataset, *rest: Any) -> Lesson:
+        seen.append(train)
+        return Lesson(train, *rest)
+
+    monkeypatch.setattr("rankwright.ensemble.ensemble_ranker.Lesson", recorded)
+    for members in (TREES, LINEAR):
+        EnsembleRanker(members, 1, n_jobs=1).fit_dataset(data)
+        expected = [str(row.tolist()) for row in seen[-1].X]
+        assert seen[-1].doc_ids is not None
+        assert seen[-1].doc_ids.tolist() == seen[-1].kept["row"].tolist() == expected
+    assert seen[0].qid.tolist() != seen[1].qid.tolist()  # sums have an order of their own
 
 
 def test_members_learn_from_their_bags(parts: tuple[rw.Dataset, ...]) -> None:
