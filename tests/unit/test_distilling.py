@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rankwright as rw
-from rankwright.data import make_mslr_like
-from rankwright.distilling import Distillation, distill
+from rankwright.data import Groups, make_mslr_like
+from rankwright.distilling import Distillation, _correlation, _soft_labels, distill
 from rankwright.evaluation import compare_pairs
 from rankwright.metrics import NDCG
 from tests.interfaces.conftest import Cli, run
@@ -89,6 +90,7 @@ def test_what_is_gained_is_told_as_such(parts: Parts, teacher: Any) -> None:
     ends = {
         (0.25, True): "0.2500 lost [-0.5000, +1.0000]",
         (-0.25, True): "0.2500 gained [-1.0000, +0.5000]",
+        (0.0, True): "0.0000 lost [-0.5000, +1.0000]",
         (0.25, False): "0.2500 gained [-0.5000, +1.0000]",
         (-0.25, False): "0.2500 lost [-1.0000, +0.5000]",
     }
@@ -113,6 +115,42 @@ def test_a_sparse_student_has_so_many_features_at_most(n: int, parts: Parts, tea
     found = distill(teacher, train, into="sparse", n_features=n, valid=test)
     assert 1 <= np.count_nonzero(found.model.coef_) <= n
     assert found.model.relax
+
+
+def test_a_sparse_student_has_the_least_penalty_that_will_do(parts: Parts, teacher: Any) -> None:
+    train, test = parts
+    found = distill(teacher, train, into="sparse", n_features=3, valid=test).model
+    scores = teacher.predict_dataset(train)
+    learn = train.with_labels(_soft_labels(scores, train.groups))
+    n_used = [
+        np.count_nonzero(clone(found).set_params(**p).fit_dataset(learn).coef_)
+        for p in ({"relax": False}, {"relax": False, "alpha": 0.98 * found.alpha})
+    ]
+    assert n_used[0] <= 3 < n_used[1]
+
+
+def test_losses_of_which_less_is_better(parts: Parts, teacher: Any) -> None:
+    train, test = parts
+    found = distill(
+        teacher, train, into="trees", n_trees=5, valid=test, metric="pairwise_error", random_state=3
+    )
+    metric = rw.metrics.PairwiseError()
+    values = {
+        name: metric.per_query(test.y, model.predict_dataset(test), test.groups)
+        for name, model in (("teacher", teacher), ("student", found.model))
+    }
+    expected, other = (
+        compare_pairs(values, random_state=seed, higher_is_better=False)[0] for seed in (3, 0)
+    )
+    assert found.loss == expected != other
+    assert found.model.random_state == 3
+
+
+def test_queries_of_one_score_have_no_correlation() -> None:
+    groups = Groups(np.array([0, 2, 4, 5]))
+    scores = np.array([1.0, 2.0, 3.0, 3.0, 4.0])
+    assert _correlation(scores, -scores, groups) == pytest.approx(-1.0)
+    assert np.isnan(_correlation(scores, np.zeros(5), groups))
 
 
 def test_trees_are_so_many(parts: Parts, teacher: Any) -> None:
@@ -164,12 +202,21 @@ def test_what_cannot_be(options: Any, message: str, parts: Parts, teacher: Any) 
         distill(teacher, parts[0], **options)
 
 
+class Endless:
+    """A teacher that is no ranker of the library, and gives one document too much."""
+
+    def predict(self, X: Any) -> Any:
+        return np.where(np.arange(len(X)) == 3, np.inf, X[:, 0])
+
+
 def test_teachers_that_cannot_be(parts: Parts) -> None:
     train = parts[0]
     flat = rw.LinearRanker().fit_dataset(train)
     flat.coef_ = np.zeros(8)
     with pytest.raises(ValueError, match=r"^model must rank something, but gives the documents of"):
         distill(flat, train)
+    with pytest.raises(ValueError, match=r"^the scores of model must be finite, but are not\.$"):
+        distill(Endless(), rw.Dataset(train.X, train.y, train.qid))
     many = rw.PredtronLabelRanker().fit(train.X, np.column_stack([train.y, 4 - train.y]))
     with pytest.raises(TypeError, match=r"^model must give each document a score, but Predtron"):
         distill(many, rw.Dataset(train.X, train.y, train.qid))

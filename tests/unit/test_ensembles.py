@@ -15,8 +15,9 @@ from rankwright.data import Groups, make_mslr_like
 from rankwright.data.streams import query_uniforms
 from rankwright.ensemble import EnsembleProgress, EnsembleRanker
 from rankwright.ensemble.bags import bag_weights
+from rankwright.ensemble.lesson import Lesson
 from rankwright.ensemble.members import copies
-from rankwright.ensemble.scales import greedy_weights, mean_deviation
+from rankwright.ensemble.scales import greedy_weights, mean_deviation, warn_of_few
 from rankwright.exceptions import DataWarning
 from rankwright.metrics import NDCG
 from rankwright.persistence import packed, unpack_model
@@ -97,6 +98,9 @@ def test_the_scale_is_the_mean_deviation_within_queries() -> None:
     pairs = Groups(np.array([0, 2, 3, 5]))
     assert mean_deviation(np.array([0.0, 2.0, 9.0, 0.0, 6.0]), pairs) == 2.0
     assert mean_deviation(np.ones(5), pairs) == 0.0
+    # Summed exactly: 1, 2^53 and 1 in this order would lose both ones.
+    uneven = np.array([0.0, 2.0, 0.0, 2.0**54, 0.0, 2.0])
+    assert mean_deviation(uneven, Groups(np.arange(0, 7, 2))) == (2.0**53 + 2) / 3
     assert mean_deviation(np.ones(2), Groups(np.arange(3))) == 0.0
 
 
@@ -117,6 +121,25 @@ def test_weights_are_chosen_greedily(seed: int, parts: tuple[rw.Dataset, ...]) -
     assert found.argmax() == 0
     equal = metric.mean(valid.y, scores.mean(axis=0), valid.groups)
     assert metric.mean(valid.y, found @ scores, valid.groups) >= equal
+
+
+def test_weights_for_a_metric_of_which_less_is_better(parts: tuple[rw.Dataset, ...]) -> None:
+    valid = parts[1]
+    good = valid.y + 0.1 * np.random.default_rng(0).normal(size=valid.n_docs)
+    found = greedy_weights(np.array([-good, 0.9 * good]), valid, rw.metrics.PairwiseError())
+    assert found.argmax() == 1
+    # Of equal members the first is taken.
+    noise = np.random.default_rng(1).normal(size=valid.n_docs)
+    first, second, third = greedy_weights(np.array([2 * noise, good, good]), valid, NDCG(k=3))
+    assert second > third == first
+
+
+def test_so_few_are_those_that_count(parts: tuple[rw.Dataset, ...]) -> None:
+    one = np.array([1.0, 0.0])
+    many = rw.Dataset(np.ones((202, 1)), np.append(np.tile(one, 100), [0, 0]), np.arange(202) // 2)
+    warn_of_few(many, NDCG())  # a hundred are enough
+    with pytest.warns(DataWarning, match="the noise of 99 validation queries"):
+        warn_of_few(many.select(np.arange(1, 101)), NDCG())
 
 
 def test_few_validation_queries_are_told(parts: tuple[rw.Dataset, ...]) -> None:
@@ -149,6 +172,69 @@ def test_an_average_by_its_definition(parts: tuple[rw.Dataset, ...]) -> None:
         expected += weight / scale * member.predict_dataset(test)
     np.testing.assert_allclose(found.predict_dataset(test), expected, rtol=1e-9, atol=1e-9)
     assert found.n_iter_ == 6  # the second tree member has weight 0
+
+
+def test_weights_are_chosen_for_members_on_one_scale(parts: tuple[rw.Dataset, ...]) -> None:
+    train, valid, _ = parts
+    trees, linear = clone(TREES).fit_dataset(train), clone(LINEAR).fit_dataset(train)
+    linear.coef_ = 1000.0 * linear.coef_
+    idle = clone(LINEAR).fit_dataset(train)
+    idle.coef_ = 0.0 * idle.coef_
+    members = [("idle", idle), ("trees", trees), ("linear", linear)]
+    with pytest.warns(DataWarning):
+        found = EnsembleRanker(members, weights="valid", n_jobs=1).fit_dataset(train, valid=valid)
+    scaled = [
+        model.predict_dataset(valid) / mean_deviation(model.predict_dataset(train), train.groups)
+        for model in (trees, linear)
+    ]
+    expected = greedy_weights(np.array(scaled), valid, NDCG(k=10))
+    np.testing.assert_allclose(found.member_weights_, [0.0, *expected], rtol=1e-12)
+
+
+def test_weights_of_documents_reach_members(parts: tuple[rw.Dataset, ...]) -> None:
+    train, _, test = parts
+    c = np.random.default_rng(0).uniform(0.1, 2.0, train.n_docs)
+    found = EnsembleRanker(LINEAR, 1, bag=None).fit(train.X, train.y, train.qid, sample_weight=c)
+    member = clone(LINEAR).fit(train.X, train.y, train.qid, sample_weight=c)
+    expected = member.predict(test.X) / found.member_scales_[0]
+    np.testing.assert_allclose(found.predict(test.X), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_members_watch_the_metric_of_the_ensemble(parts: tuple[rw.Dataset, ...]) -> None:
+    train, valid, _ = parts
+    stopping = clone(TREES).set_params(n_estimators=40, early_stopping_rounds=5, n_jobs=1)
+    found = {
+        metric: EnsembleRanker(stopping, 1, bag=None, eval_metric=metric, n_jobs=1)
+        .fit_dataset(train, valid=valid)
+        .n_iter_
+        for metric in ("ndcg@10", "pairwise_error")
+    }
+    for metric, n_iter in found.items():
+        member = clone(stopping).set_params(eval_metric=metric)
+        assert member.fit_dataset(train, valid=valid).n_iter_ == n_iter
+    assert found["ndcg@10"] != found["pairwise_error"]
+
+
+def test_members_watch_columns_of_their_own_rows(
+    parts: tuple[rw.Dataset, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, order = parts[0].X, np.random.default_rng(1).permutation(parts[0].n_queries)
+    # What is kept tells the row that it belongs to.
+    rows = np.array([str(row.tolist()) for row in X])
+    data = rw.Dataset(X, parts[0].y, parts[0].qid, doc_ids=rows, kept={"row": rows}).select(order)
+    seen: list[rw.Dataset] = []
+
+    def recorded(train: rw.Dataset, *rest: Any) -> Lesson:
+        seen.append(train)
+        return Lesson(train, *rest)
+
+    monkeypatch.setattr("rankwright.ensemble.ensemble_ranker.Lesson", recorded)
+    for members in (TREES, LINEAR):
+        EnsembleRanker(members, 1, n_jobs=1).fit_dataset(data)
+        expected = [str(row.tolist()) for row in seen[-1].X]
+        assert seen[-1].doc_ids is not None
+        assert seen[-1].doc_ids.tolist() == seen[-1].kept["row"].tolist() == expected
+    assert seen[0].qid.tolist() != seen[1].qid.tolist()  # sums have an order of their own
 
 
 def test_members_learn_from_their_bags(parts: tuple[rw.Dataset, ...]) -> None:
@@ -252,6 +338,33 @@ def test_members_keep_their_threads_unless_told() -> None:
     (kept,) = copies(one, 1, 0, {})
     (told,) = copies(one, 1, 7, {"n_jobs": 2})
     assert (kept.ranker.n_jobs, told.ranker.n_jobs, told.ranker.random_state) == (1, 2, 7)
+
+
+def test_threads_of_the_ensemble_are_those_of_members(
+    parts: tuple[rw.Dataset, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def recorded(members: Any, n_models: int, seed: int, settings: dict[str, Any]) -> Any:
+        seen.append(settings)
+        return copies(members, n_models, seed, settings)
+
+    monkeypatch.setattr("rankwright.ensemble.ensemble_ranker.copies", recorded)
+    for n_jobs in (None, 2):
+        EnsembleRanker(LINEAR, 1, n_jobs=n_jobs).fit_dataset(parts[0])
+    assert [settings.get("n_jobs", "theirs") for settings in seen] == ["theirs", 2]
+
+
+def test_every_member_has_a_number_and_a_copy(parts: tuple[rw.Dataset, ...]) -> None:
+    whole = clone(LINEAR).fit_dataset(parts[0])
+    trees = clone(TREES)
+    found = list(copies([("whole", whole), ("trees", trees), ("linear", LINEAR)], 2, 3, {}))
+    assert [member.number for member in found] == [0, 1, 2, 3, 4]  # each has its own bag
+    assert [member.is_whole for member in found] == [True] + [False] * 4
+    assert found[0].ranker is whole
+    assert len({id(member.ranker) for member in found} | {id(trees), id(LINEAR)}) == 7
+    EnsembleRanker(trees, 1).fit_dataset(parts[0])
+    assert "model_text_" not in vars(trees)
 
 
 def test_fitted_rankers_are_used_as_they_are(parts: tuple[rw.Dataset, ...]) -> None:
@@ -416,6 +529,9 @@ def test_a_true_answer_ends_it_with_the_members_that_are_whole(
     found = mixed().fit_dataset(parts[0], lambda told: told.iteration == 2)
     assert found.stop_ == "interrupted"
     assert found.member_names_ == ["trees 1", "linear 1"]
+    for given, left in (([1, 3, 5, 5], [0.25, 0.75]), ([0, 0, 1, 1], [0.5, 0.5])):
+        found = mixed(weights=given).fit_dataset(parts[0], lambda told: told.iteration == 2)
+        assert found.member_weights_.tolist() == left
 
 
 @pytest.mark.parametrize("stopped", [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 import rankwright as rw
 from rankwright.data import Dataset, Groups, make_mslr_like
 from rankwright.exceptions import DataError
+from rankwright.linear.selection import choose_alpha
 from rankwright.losses import XENDCG, LambdaRank
 from rankwright.trees import BoostedRanker
 from rankwright.trees.additive import Additive, summed
-from rankwright.trees.grafting import best_scale
+from rankwright.trees.forest import Forest
+from rankwright.trees.grafting import best_scale, linear_base
+from rankwright.trees.model_text import written
 from rankwright.trees.shared_bins import shared_bins
 
 FEW: dict[str, Any] = {"n_estimators": 6, "num_leaves": 5, "min_child_samples": 5, "n_jobs": 1}
@@ -73,6 +77,13 @@ def test_the_best_documents_alone(grafted: BoostedRanker, parts: Any) -> None:
     rows = rw.top_k(scores, test.qid, 3)
     assert np.flatnonzero(np.isfinite(best)).tolist() == sorted(rows.tolist())
     np.testing.assert_array_equal(best[rows], scores[rows])
+    # Queries in pieces, and more documents wanted than there are.
+    order = np.random.default_rng(0).permutation(test.n_docs)
+    moved = grafted.predict(test.X[order], top_k=3, qid=test.qid[order])
+    np.testing.assert_array_equal(moved, best[order])
+    np.testing.assert_array_equal(grafted.predict(test.X, top_k=2**70), scores)
+    fewer = grafted.predict(test.X, n_trees=2, top_k=test.n_docs)
+    np.testing.assert_array_equal(fewer, grafted.predict(test.X, n_trees=2))
 
 
 def test_many_trees_let_documents_stop_early(parts: Any) -> None:
@@ -120,8 +131,9 @@ def test_a_base_that_takes_no_missing_values_says_so(parts: Any) -> None:
     ranker = fit(parts[0], base=rw.LinearRanker("listnet"))
     X = parts[2].X.copy()
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match="the linear part of this model cannot take"):
-        ranker.predict(X)
+    for rows in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match="the linear part of this model cannot take"):
+            ranker.predict(rows)
 
 
 # ---- the scale ----
@@ -168,6 +180,37 @@ def test_scales_at_the_edges(scores: list[float], slope: Any, expected: float) -
     assert best_scale(np.array(scores), slope) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "loss"), [("rank_xendcg", XENDCG()), ("lambdarank", LambdaRank())], ids=str
+)
+def test_the_scale_for_losses_of_lightgbm_is_that_of_ours(name: str, loss: Any, parts: Any) -> None:
+    train = parts[0]
+    base = rw.LinearRanker("listnet").fit(train.X, train.y, train.qid)
+    theirs, ours = (fit(train, loss=which, base=base) for which in (f"lightgbm:{name}", loss))
+    assert theirs.base_scale_ == ours.base_scale_
+
+
+def test_the_order_of_queries_changes_no_bit_of_the_base(parts: Any) -> None:
+    train = parts[0]
+    shuffled = train.select(np.random.default_rng(0).permutation(train.n_queries))
+    first, second = (fit(data, base="linear") for data in (train, shuffled))
+    np.testing.assert_array_equal(first.linear_coef_, second.linear_coef_)
+    assert (first.base_scale_, first.base_alpha_) == (second.base_scale_, second.base_alpha_)
+    assert first.model_text_ == second.model_text_
+
+
+def test_the_scale_is_that_of_the_weighted_queries(parts: Any) -> None:
+    train = parts[0]
+    base = rw.LinearRanker("listnet").fit(train.X, train.y, train.qid)
+    half = np.arange(train.n_queries) < train.n_queries // 2
+    weighted = BoostedRanker(base=base, **FEW)
+    weights = np.repeat(half.astype(float), train.groups.sizes)
+    weighted.fit(train.X, train.y, train.qid, query_weight=weights)
+    alone, whole = fit(train.select(half), base=base), fit(train, base=base)
+    assert weighted.base_scale_ == pytest.approx(alone.base_scale_, rel=1e-9)
+    assert weighted.base_scale_ != pytest.approx(whole.base_scale_, rel=1e-3)
+
+
 # ---- starting and stopping ----
 
 
@@ -193,6 +236,60 @@ def test_the_penalty_is_chosen_on_validation_queries(parts: Any) -> None:
     points = base.path(train.X, train.y, train.qid, n_alphas=12, valid=valid)
     best = max(points, key=lambda point: point.quality)
     assert ranker.base_alpha_ == pytest.approx(best.alpha)
+
+
+def penalty_on(train: Dataset, X: Any, valid: Dataset, metric: str, **weights: Any) -> float:
+    base = rw.LinearRanker("xendcg", standardize=True, missing="median", n_jobs=1)
+    points = base.path(X, train.y, train.qid, n_alphas=12, valid=valid, metric=metric, **weights)
+    best = min if metric == "pairwise_error" else max
+    return float(best(points, key=lambda point: point.quality).alpha)
+
+
+def test_the_penalty_goes_by_metric_weights_and_features(parts: Any) -> None:
+    train, valid, _ = parts
+    # Less is better.
+    ranker = BoostedRanker(base="linear", eval_metric="pairwise_error", **FEW)
+    ranker.fit(train.X, train.y, train.qid, valid=valid)
+    expected = penalty_on(train, train.X, valid, "pairwise_error")
+    assert ranker.base_alpha_ == pytest.approx(expected)
+    weights = {"query_weight": np.where(train.groups.query_of_rows() < 20, 1.0, 0.05)}
+    ranker = BoostedRanker(base="linear", **FEW)
+    ranker.fit(train.X, train.y, train.qid, valid=valid, **weights)
+    weighted = penalty_on(train, train.X, valid, "ndcg@10", **weights)
+    assert ranker.base_alpha_ == pytest.approx(weighted) != pytest.approx(expected)
+    # Features without a weight have no say.
+    X = np.where(np.isin(np.arange(10), [5, 6, 7]), train.X, np.float32(0))
+    ranker = BoostedRanker(base="linear", interaction_constraints=[[5, 6], [7]], **FEW)
+    ranker.fit(train.X, train.y, train.qid, valid=valid)
+    few = penalty_on(train, X, valid, "ndcg@10")
+    assert ranker.base_alpha_ == pytest.approx(few) != pytest.approx(expected)
+
+
+def test_the_penalty_without_validation_queries(parts: Any) -> None:
+    # Three queries are three folds; two have none, and the penalty of old.
+    train = parts[0]
+    judged = np.flatnonzero([len(set(train.y[rows])) > 1 for rows in train.groups])
+    two, three = (fit(train.select(judged[:n]), base="linear") for n in (2, 3))
+    assert two.base_alpha_ == linear_base().alpha
+    folds = train.select(judged[:3])
+    found = choose_alpha(linear_base(n_jobs=1), folds, n_folds=3, metric="ndcg@10")
+    assert three.base_alpha_ == pytest.approx(found.alpha) != pytest.approx(two.base_alpha_)
+    worse = fit(train, base="linear", eval_metric="pairwise_error")
+    chosen = choose_alpha(linear_base(n_jobs=1), train, n_folds=3, metric="pairwise_error")
+    assert worse.base_alpha_ == pytest.approx(chosen.alpha)
+
+
+def test_a_metric_that_looks_at_columns_chooses_the_penalty(parts: Any) -> None:
+    train, valid = (
+        Dataset(part.X, part.y, part.qid, kept={"group": np.where(part.X[:, 0] > 0, "a", "b")})
+        for part in parts[:2]
+    )
+    ranker = BoostedRanker(
+        base="linear", eval_metric="exposure_disparity", eval_train=True, **FEW
+    ).fit_dataset(train, valid=valid)
+    assert ranker.best_score_ >= 0
+    curves = [ranker.evals_result_[part]["exposure_disparity"] for part in ("train", "valid")]
+    assert np.isfinite(curves).all()
 
 
 def test_auto_keeps_what_is_better(parts: Any) -> None:
@@ -300,6 +397,16 @@ def test_a_fitted_base_is_used_as_it_is(parts: Any) -> None:
         BoostedRanker(base=base, **FEW).fit(train.X[:, :5], train.y, train.qid)
 
 
+def test_a_fitted_base_has_the_features_in_their_order(parts: Any) -> None:
+    train = parts[0]
+    names = [f"f{j}" for j in range(10)]
+    base = rw.LinearRanker("listnet").fit_dataset(train.with_features(train.X, names))
+    assert BoostedRanker(base=base, **FEW).fit_dataset(train.with_features(train.X, names)).n_iter_
+    moved = train.with_features(train.X[:, ::-1], names[::-1])
+    with pytest.raises(ValueError, match="to 10 features from 'f0' on, and X has 10 from 'f9' on"):
+        BoostedRanker(base=base, **FEW).fit_dataset(moved)
+
+
 def test_a_base_of_trees_comes_first(parts: Any) -> None:
     train, _, test = parts
     base = fit(train, loss="listnet", n_estimators=3)
@@ -326,6 +433,9 @@ def test_a_base_of_trees_comes_first(parts: Any) -> None:
 def test_bad_bases(base: Any, error: type[Exception], message: str, parts: Any) -> None:
     with pytest.raises(error, match=message):
         fit(parts[0], base=base)
+    if error is ValueError:  # it needs no data to tell
+        with pytest.raises(error, match=message):
+            BoostedRanker(base=base).check_params()
 
 
 def test_categories_are_for_the_trees_alone() -> None:
@@ -347,6 +457,28 @@ def test_categories_are_for_the_trees_alone() -> None:
         BoostedRanker(base=BoostedRanker(**FEW), **FEW).fit_dataset(data)
 
 
+def test_limits_of_both_kinds_hold_together(parts: Any) -> None:
+    # A weight of the wrong sign goes, and what no interaction allows does not come back for it.
+    train = parts[0]
+    up = int(np.argmax(fit(train, base="linear").linear_coef_))
+    allowed = [up, *[j for j in range(10) if j != up][:4]]
+    limits = {"interaction_constraints": [allowed], "monotone_constraints": {up: -1}}
+    ranker = fit(train, base="linear", **limits)
+    others = np.setdiff1d(np.arange(10), allowed)
+    assert ranker.linear_coef_[up] == 0
+    assert not ranker.linear_coef_[others].any()
+    assert ranker.linear_coef_.any()
+    # A base that is given unfitted does not learn from such features either, sparse ones neither.
+    base = rw.LinearRanker("xendcg", alpha=0.1, standardize=True)
+    dense = fit(train, base=base, interaction_constraints=[allowed])
+    assert dense.linear_coef_[up] != 0
+    assert not dense.linear_coef_[others].any()
+    sparse = BoostedRanker(base=rw.LinearRanker("xendcg"), interaction_constraints=[allowed], **FEW)
+    sparse.fit(sp.csr_array(train.X), train.y, train.qid)
+    assert not sparse.linear_coef_[others].any()
+    assert "coef_" not in vars(base)  # it is a copy that is fitted
+
+
 def test_the_whole_obeys_constraints(parts: Any) -> None:
     train = parts[0]
     free = fit(train, base="linear").linear_coef_
@@ -366,9 +498,14 @@ def test_the_whole_obeys_constraints(parts: Any) -> None:
     for base, message in (
         (rw.LinearRanker("xendcg", alpha=0.1, standardize=True), "obey the constraints too"),
         (BoostedRanker(**FEW), "base must be linear where features are"),
+        (fit(train, n_estimators=1), "base must be linear where features are"),
     ):
         with pytest.raises(ValueError, match=message):
             fit(train, base=base, monotone_constraints={up: -1})
+    # A fitted base has weights where no interaction is allowed.
+    base = rw.LinearRanker("xendcg").fit(train.X, train.y, train.qid)
+    with pytest.raises(ValueError, match="obey the constraints too"):
+        fit(train, base=base, interaction_constraints=[[0, 1]])
 
 
 # ---- as a whole ----
@@ -411,6 +548,7 @@ def test_saved_and_loaded(base: Any, parts: Any, tmp_path: Path) -> None:
         ("linear_coef_", np.ones(3), "linear_coef_ must be an array"),
         ("linear_fill_", np.full(10, np.nan), "linear_fill_ must be finite"),
         ("linear_intercept_", 1, "linear_intercept_ must be a number"),
+        ("linear_intercept_", float("nan"), "linear_intercept_ must be a number"),
         ("linear_spread_", np.ones(2), "linear_spread_ must be an array"),
         ("linear_coef_", None, "is for models with linear_coef_"),
     ],
@@ -425,11 +563,45 @@ def test_files_that_cannot_be(name: str, value: Any, message: str, grafted: Any)
         ranker.check_state()
 
 
+def test_an_engines_arithmetic_has_the_same_fill(parts: Any) -> None:
+    train = parts[0]
+    X = train.X.astype(np.float64)
+    X[::5, 1] = np.nan
+    ranker = BoostedRanker(base="linear", **FEW).fit(X, train.y, train.qid)
+    expected = ranker.predict(X)
+    ranker.arithmetic_ = "float64"
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-5, atol=1e-5)
+    ranker.check_state()
+    ranker.arithmetic_ = "float16"
+    with pytest.raises(DataError, match="arithmetic_ must be one of"):
+        ranker.check_state()
+
+
+def test_pickles_hold_the_trees_once(grafted: BoostedRanker, parts: Any) -> None:
+    grafted.predict(parts[2].X)
+    assert "_compiled" in vars(grafted)
+    assert "_compiled" not in grafted.__getstate__()
+
+
+def test_validation_queries_have_the_features_by_name(parts: Any) -> None:
+    names = [f"f{j}" for j in range(10)]
+    train, valid = (part.with_features(part.X, names) for part in parts[:2])
+    moved = valid.with_features(valid.X[:, ::-1], names[::-1])
+    first, second = (
+        BoostedRanker(base="linear", **FEW).fit_dataset(train, valid=data)
+        for data in (valid, moved)
+    )
+    assert first.best_score_ == second.best_score_
+    assert first.evals_result_ == second.evals_result_
+
+
 def test_importance_counts_both_parts(grafted: BoostedRanker, parts: Any) -> None:
     by_weights = np.abs(grafted.linear_coef_) * parts[0].X.std(axis=0)
     found = grafted.feature_importances_
     np.testing.assert_allclose(found - grafted._scorer().forest.deviations(), by_weights, rtol=1e-5)
     assert (grafted.importance("split") <= 6 * 4).all()
+    trees = fit(parts[0])
+    np.testing.assert_array_equal(trees.feature_importances_, trees.importance("gain"))
     with pytest.raises(AttributeError, match="would lack the linear part"):
         _ = grafted.booster_
     with pytest.raises(ValueError, match="kind must be 'gain', 'split' or 'deviation'"):
@@ -447,6 +619,10 @@ def test_deviations_of_one_tree(parts: Any) -> None:
     ranker = fit(train, n_estimators=1, num_leaves=8)
     whole = np.sum(ranker.importance("deviation") ** 2)
     assert whole == pytest.approx(ranker.predict(train.X).var())
+    # Trees that agree: their deviations add up.
+    one = Additive.of(ranker)
+    both = Forest.from_text(summed([(one, 1.0), (one, 2.0)]).text, 10)
+    np.testing.assert_allclose(both.deviations(), 3 * ranker.importance("deviation"), rtol=1e-12)
 
 
 def test_weights_reach_the_base(parts: Any) -> None:
@@ -462,7 +638,56 @@ def test_weights_reach_the_base(parts: Any) -> None:
     )
 
 
+def test_weights_of_documents_reach_the_base(parts: Any) -> None:
+    train = parts[0]
+    weights = np.random.default_rng(0).uniform(0.1, 2.0, train.n_docs)
+    base = rw.LinearRanker("xendcg", alpha=0.1)
+    ranker = BoostedRanker(base=base, **FEW)
+    ranker.fit(train.X, train.y, train.qid, sample_weight=weights)
+    expected = base.fit(train.X, train.y, train.qid, sample_weight=weights).coef_
+    np.testing.assert_allclose(
+        ranker.linear_coef_, ranker.base_scale_ * expected, rtol=1e-8, atol=1e-12
+    )
+
+
 # ---- sums of sums ----
+
+
+def test_what_is_added_to_every_score_is_multiplied_too(grafted: Any, parts: Any) -> None:
+    moved = pickle.loads(pickle.dumps(grafted))
+    moved.linear_intercept_ = 0.75
+    found = Additive.of(moved)
+    X = parts[2].X
+    for scores in (found.scores(X), moved.predict(X)):
+        np.testing.assert_allclose(scores, grafted.predict(X) + 0.75, rtol=1e-12)
+    assert moved.contributions(X)[1] == pytest.approx(grafted.contributions(X)[1] + 0.75)
+    whole = summed([(found, 2.0), (Additive(10, np.ones(10), 1.0, found.fill), -3.0)])
+    assert whole.intercept == 2 * 0.75 - 3
+    # One leaf that is not 0 is a tree.
+    leaf = Additive(2, text=written(2, [{"leaf_value": "0.5"}]))
+    assert (leaf.n_trees, Additive(2).n_trees) == (1, 0)
+
+
+def test_values_of_inner_nodes_are_multiplied_too(parts: Any) -> None:
+    def numbers(text: str, name: str) -> list[float]:
+        lines = [line.partition("=")[2] for line in text.splitlines() if line.startswith(name)]
+        return [float(number) for line in lines for number in line.split(" ")]
+
+    once = Additive.of(fit(parts[0]))
+    twice = once.scaled(2.0)
+    for name in ("leaf_value=", "internal_value="):
+        assert numbers(twice.text, name) == [2 * value for value in numbers(once.text, name)]
+    assert numbers(twice.text, "split_gain=") == numbers(once.text, "split_gain=")
+
+
+def test_fills_of_sums() -> None:
+    ones, weights = np.ones(2), np.array([1.0, 0.0])
+    without = summed([(Additive(2, ones, fill=ones), 1.0), (Additive(2, ones), 1.0)])
+    assert without.fill is None  # a term that takes no missing values
+    # A feature without a weight has no say, whatever stands for it.
+    found = summed([(Additive(2, weights, fill=c * ones), 1.0) for c in (1.0, 3.0)])
+    assert found.fill is not None
+    assert found.fill.tolist() == [2.0, 1.0]
 
 
 def test_sums_of_rankers(parts: Any) -> None:
@@ -480,6 +705,15 @@ def test_sums_of_rankers(parts: Any) -> None:
     expected = sum(f * model.predict(X) for model, f in zip(models, factors, strict=True))
     np.testing.assert_allclose(whole.scores(X), expected, rtol=1e-9, atol=1e-9)
     assert whole.n_trees == 12
+    # Ranges of features are told where all terms tell the same.
+    (alone,) = re.findall("feature_infos=(.*)", models[1].model_text_)
+    assert re.findall("feature_infos=(.*)", summed([terms[1], terms[1]]).text) == [alone]
+    other = Additive.of(fit(test))
+    (both,) = re.findall("feature_infos=(.*)", summed([terms[1], (other, 1.0)]).text)
+    (theirs,) = re.findall("feature_infos=(.*)", other.text)
+    pairs = zip(alone.split(), theirs.split(), strict=True)
+    assert both.split() == [a if a == b else "none" for a, b in pairs]
+    assert both != alone
     assert repr(whole).startswith("Additive(")
 
 

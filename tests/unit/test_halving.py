@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Range, Trial, tune
+from rankwright.comparison import trial as searching
 from rankwright.comparison.halving import HALVE_ABOVE, Rung, budget_text, rungs, survivors
 from rankwright.comparison.space import Space, draw_parameters
 from rankwright.comparison.trial import chosen_model
@@ -117,6 +120,41 @@ def test_thirds_go_on_to_more_queries_and_the_best_has_seen_all(fold: Fold) -> N
     assert result.card["halve_above"] == LIMIT
 
 
+def searched(
+    fold: Fold, values: Any, monkeypatch: Any, name: str = "ndcg@10", **options: Any
+) -> Any:
+    """Return the facts of a search whose trials come to these values, by their training data."""
+    real = searching.run_trial
+
+    def told(entry: Any, params: Any, part: Fold, metric: Any) -> Any:
+        return replace(real(entry, params, part, metric), value=values(part.train.n_docs))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(searching, "run_trial", told)
+        entry = Entry("linear", RANKER, SPACE)
+        return searching.run_search(entry, fold, parse(name), random_state=1, **options).facts
+
+
+def test_the_best_is_the_first_of_those_that_saw_all(fold: Fold, monkeypatch: Any) -> None:
+    # Samples look better than all queries do; in a rung all trials are equal.
+    facts = searched(fold, lambda n: 1 - n / 1e6, monkeypatch, n_trials=5, halve_above=LIMIT)
+    assert facts["valid"] == 1 - fold.train.n_docs / 1e6
+    assert facts["trials"][facts["trial"]]["share"] == 1
+    assert searched(fold, lambda n: 0.5, monkeypatch, n_trials=3)["trial"] == 0
+
+
+@pytest.mark.parametrize(("name", "best"), [("ndcg@10", 2), ("pairwise_error", 1)])
+def test_the_best_is_what_the_metric_says(
+    name: str, best: int, fold: Fold, monkeypatch: Any
+) -> None:
+    values = iter([0.3, 0.1, 0.4])
+    facts = searched(fold, lambda n: next(values), monkeypatch, name, n_trials=3)
+    assert facts["trial"] == best
+    drawn = [one["params"] for one in facts["trials"][1:]]
+    assert drawn == [draw_parameters(SPACE, t, 1) for t in range(2)]
+    assert drawn != [draw_parameters(SPACE, t, 0) for t in range(2)]
+
+
 def test_the_same_parameters_are_not_fitted_twice(fold: Fold) -> None:
     few: Space = {"loss": Choice(("listnet", "xendcg"))}
     entry = Entry("counting", Counting("listnet", alpha=0.1, standardize=True), few)
@@ -166,6 +204,19 @@ def test_what_is_refitted_is_of_trials_that_saw_all() -> None:
     # What one fold dropped early is behind what all of them kept.
     folds[1][2] = trial(0.3, 0.99, 1 / 3)
     assert chosen_model(entry, folds, parse("ndcg")).alpha == 0.2
+    # Less may be better; and a trial without a value is never the best.
+    whole = [[trial(0.1, 0.5, 1.0), trial(0.2, 0.3, 1.0), trial(0.3, math.nan, 1.0)]]
+    assert chosen_model(entry, whole, parse("pairwise_error")).alpha == 0.2
+    assert chosen_model(entry, whole, parse("ndcg")).alpha == 0.1
+
+
+def test_what_was_grown_is_told_by_the_folds_that_saw_most() -> None:
+    def grown(n: int, share: float) -> list[dict[str, Any]]:
+        return [{"params": {}, "valid": 0.5, "share": share, "grown": {"n_estimators": n}}]
+
+    entry = Entry("trees", rw.BoostedRanker(), {})
+    folds = [grown(10, 1 / 3), grown(70, 1.0), grown(11, 1 / 3), grown(90, 1.0)]
+    assert chosen_model(entry, folds, parse("ndcg")).n_estimators == 80
 
 
 @pytest.mark.parametrize("value", [0, 1.5, True, "all"])

@@ -19,7 +19,7 @@ from rankwright.ensemble import EnsembleRanker
 from rankwright.evaluation import split
 from rankwright.metrics import NDCG
 from rankwright.trees import BoostedRanker, engine
-from rankwright.trees.shared_bins import current_bins, shared_bins
+from rankwright.trees.shared_bins import SharedBins, current_bins, shared_bins
 
 FEW: dict[str, Any] = {"n_estimators": 4, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 # What a search, or an ensemble, may change from fit to fit.
@@ -150,6 +150,30 @@ def test_bins_keep_no_features_alive(parts: tuple[Dataset, ...]) -> None:
         gc.collect()
         fitted(train, None)
         assert len(bins) == 1
+
+
+def test_what_is_kept_is_known_by_where_it_lies() -> None:
+    bins, made = SharedBins(), []
+
+    def of(X: Any, key: Any = 0) -> Any:
+        return bins.of(X, key, lambda: made.append(key) or len(made))  # type: ignore[func-returns-value]
+
+    X = np.arange(12.0).reshape(4, 3)
+    # A view is made anew for each fit; another part of the memory is another matrix.
+    assert [of(X[:]), of(X[:]), of(X[:2]), of(X, "other")] == [1, 1, 2, 3]
+    # Sparse ones may share their values, and have them elsewhere.
+    values, starts = np.ones(3), np.array([0, 1, 2, 3])
+    one, two = (sp.csr_array((values, np.array(at), starts)) for at in ([0, 1, 2], [2, 1, 0]))
+    assert [of(one), of(two), of(one)] == [4, 5, 4]
+
+
+def test_the_last_few_are_kept() -> None:
+    bins, made = SharedBins(), []
+    X = np.zeros((2, 2))
+    for key in (*range(20), 19, 8, 7):
+        bins.of(X, key, lambda key=key: made.append(key))  # type: ignore[misc]
+    assert made == [*range(20), 7]  # twelve are kept: 8 to 19
+    assert len(bins) == 12
 
 
 def test_a_search_makes_them_once(parts: tuple[Dataset, ...], made: list[Any]) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rankwright import BoostedRanker, LinearRanker
-from rankwright.data import Dataset, make_web_like
-from rankwright.data.web_pages import STRAIGHT
+from rankwright.data import Dataset, Groups, make_web_like
+from rankwright.data.web import _Scale
+from rankwright.data.web_pages import STRAIGHT, Numbers, Pages
 from rankwright.data.web_text import MEAN_LENGTHS, NAMES, STREAMS, text_statistics
 from rankwright.metrics import NDCG
 from tests.reference import web as reference
@@ -95,6 +98,67 @@ def test_without_noise_and_curves_labels_follow_a_weighted_sum() -> None:
     worth = sum(weight * column(ds, name).astype(float) for name, weight in STRAIGHT.items())
     order = np.argsort(worth, kind="stable")
     assert (np.diff(ds.y[order]) >= 0).all()
+
+
+def numbers_of(n_queries: int, n_docs: int, seed: int = 3) -> Numbers:
+    indptr = np.arange(0, n_queries * n_docs + 1, n_docs)
+    return Numbers(Groups(indptr, np.arange(1, n_queries + 1)), seed)
+
+
+def test_worth_is_that_of_the_formulas() -> None:
+    pages = Pages.draw(numbers_of(30, 20), 2)
+    X = pages.features()
+    found = pages.curved_worth(X)
+    title, anchors = (X[NAMES.index(name)] for name in ("title_boolean", "anchor_sum_tf"))
+    assert 0 < pages.navigational.mean() < 1
+    for i in range(600):
+        f, a, h = float(pages.fit[i]), float(pages.authority[i]), float(pages.home[i])
+        length, z, n = float(pages.length[i]), float(pages.spam[i]), float(anchors[i])
+        if pages.navigational[i]:
+            worth = 4 * h / (1 + math.exp(-2 * f)) + 0.8 * (a > 0.5) + 0.8 * n / (1 + n) - length
+        else:
+            worth = 2.4 + 2 * min(f, a + 0.3) + 0.4 * float(title[i]) - 2 * h
+            worth -= 0.9 * min((length - 0.5) ** 2, 4)
+        assert found[i] == pytest.approx(worth - 1.5 * z - float(pages.hardness[i]), rel=1e-5)
+
+
+def test_intents_are_those_of_few_and_rare_words() -> None:
+    one, four = (Pages.draw(numbers_of(400, 1), n) for n in (1, 4))
+    assert one.navigational.mean() > 0.5 > 0.2 > four.navigational.mean()
+    rarity = one.idf.mean(axis=0)
+    assert rarity[one.navigational > 0].mean() > rarity[one.navigational == 0].mean() + 1
+
+
+def test_judges_err_as_much_as_they_are_told() -> None:
+    numbers, utility = numbers_of(200, 30), np.zeros(6000)
+    scale = _Scale(1.0, 0.0, (0.0, 1.0), (0.0, 1.0), np.array([0.0]))
+    seen, slips = scale.seen(numbers, utility)
+    assert not seen.any()
+    assert not slips.any()
+    once, twice = (replace(scale, noise=noise).seen(numbers, utility) for noise in (1.0, 2.0))
+    np.testing.assert_allclose(twice, 2 * np.array(once), rtol=1e-12)
+    # Each query has three judges of fifty, who slip on 0 to 15 % of the documents.
+    by_query = [len(set(part)) for part in np.split(once[1], 200)]
+    assert max(by_query) == 3
+    assert np.mean(by_query) > 2.5
+    assert 30 < len(set(once[1])) <= 50
+    assert 0.1 < once[1].max() < 0.15
+    # Inaccuracies from 0.4 to 1, and no bias in the mean over the judges.
+    judges = [once[0][once[1] == slip] for slip in set(once[1])]
+    deviations = [errors.std() for errors in judges if len(errors) > 50]
+    assert min(deviations) < 0.6 < 0.8 < max(deviations) < 1.2
+    assert np.std([errors.mean() for errors in judges if len(errors) > 50]) > 0.15
+
+
+def test_who_slips_gives_the_label_of_another_of_the_query() -> None:
+    numbers = numbers_of(200, 30)
+    scale = _Scale(1.0, 1.0, (0.0, 1.0), (0.0, 1.0), np.array([0.0]))
+    by_query = np.repeat(np.arange(200) % 2, 30)
+    labels = scale.labels(numbers, 1000.0 * (2 * by_query - 1))
+    np.testing.assert_array_equal(labels, by_query)  # all others are the same
+    by_row = np.arange(6000) % 2
+    changed = scale.labels(numbers, 1000.0 * (2 * by_row - 1)) != by_row
+    assert 0.02 < changed.mean() < 0.06  # half of 7.5 %: the other half has the same label
 
 
 def gain_of_trees(nonlinearity: float) -> float:
