@@ -66,8 +66,9 @@ def check_base(base: Any) -> None:
     if base is None or (isinstance(base, str) and base in BASES):
         return
     if isinstance(base, str) or not isinstance(base, Ranker):
+        shown = " ".join(repr(base).split())  # pipelines have lines
         raise ValueError(
-            f"base must be None, 'linear', 'auto' or a ranker of the library, but is {base!r:.80}."
+            f"base must be None, 'linear', 'auto' or a ranker of the library, but is {shown:.80}."
         )
     if not is_fitted_base(base):
         base.check_params()
