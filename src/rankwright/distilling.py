@@ -195,12 +195,12 @@ def distill(
     )
 
 
-def _check_teacher(model: Any) -> None:
+def _check_teacher(teacher: Any) -> None:
     """Raise unless this is a model that can be asked for scores."""
-    if isinstance(model, type) or not callable(getattr(model, "predict", None)):
-        raise TypeError(f"model must be a fitted model with predict, but is {model!r:.80}.")
-    if isinstance(model, Ranker):
-        check_is_fitted(model)
+    if isinstance(teacher, type) or not callable(getattr(teacher, "predict", None)):
+        raise TypeError(f"model must be a fitted model with predict, but is {teacher!r:.80}.")
+    if isinstance(teacher, Ranker):
+        check_is_fitted(teacher)
 
 
 def _taught(model: Any, data: Dataset) -> Floats:

@@ -164,9 +164,7 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
     content = read_bytes(archive, HEADER)
     try:
         header = json.loads(content, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise DataError(f"{HEADER} is nested too deeply.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError(f"{HEADER} is not JSON.") from None
     if not isinstance(header, dict) or "format" not in header:
         raise DataError(f"is not a rankwright model: {HEADER} has no format version.")

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import rankwright as rw
 from rankwright.data import make_mslr_like
@@ -168,6 +170,19 @@ def test_members_fitted_to_other_categories_are_refused(parts: Parts) -> None:
 def test_a_class_is_no_member() -> None:
     with pytest.raises(TypeError, match=r"but one is <class 'rankwright.*BoostedRanker'>"):
         rw.EnsembleRanker(rw.BoostedRanker).check_params()
+
+
+def test_pipelines_are_refused_in_one_line() -> None:
+    line = make_pipeline(StandardScaler(), rw.LinearRanker("listnet", alpha=0.5, standardize=True))
+    assert "\n" in repr(line)
+    given: Any = line
+    with pytest.raises(ValueError, match=r"^base must be None, .* but is Pipeline") as of_base:
+        rw.BoostedRanker(base=given).check_params()
+    with pytest.raises(
+        TypeError, match=r"^members must be rankers .* one is Pipeline"
+    ) as of_member:
+        rw.EnsembleRanker(given).check_params()
+    assert "\n" not in f"{of_base.value}{of_member.value}"
 
 
 def test_an_interrupt_between_members_keeps_them(parts: Parts) -> None:

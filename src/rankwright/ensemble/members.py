@@ -95,7 +95,7 @@ def _as_member(given: Any) -> Ranker:
     if not isinstance(ranker, Ranker):
         raise TypeError(
             "members must be rankers of the library, such as BoostedRanker and LinearRanker, but "
-            f"one is {given!r:.80}."
+            f"one is {' '.join(repr(given).split()):.80}."
         )
     rule = RULES.get(kind)
     kernel = ranker.get_params(deep=False).get("kernel")

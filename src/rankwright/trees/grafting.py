@@ -66,8 +66,9 @@ def check_base(base: Any) -> None:
     if base is None or (isinstance(base, str) and base in BASES):
         return
     if isinstance(base, str) or not isinstance(base, Ranker):
+        shown = " ".join(repr(base).split())  # pipelines have lines
         raise ValueError(
-            f"base must be None, 'linear', 'auto' or a ranker of the library, but is {base!r:.80}."
+            f"base must be None, 'linear', 'auto' or a ranker of the library, but is {shown:.80}."
         )
     if not is_fitted_base(base):
         base.check_params()
@@ -181,9 +182,9 @@ def _given_weights(data: RankingData) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def check_same_features(what: str, model: Any, part: Additive, known: Features) -> None:
+def check_same_features(what: str, base: Any, part: Additive, known: Features) -> None:
     """Raise unless a fitted model was fitted to these features, names and categories too."""
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(base, "feature_names_in_", None)
     same = names is None or known.names is None or [*map(str, names)] == list(known.names)
     if part.n_features != known.n or not same:
         raise ValueError(
@@ -191,7 +192,7 @@ def check_same_features(what: str, model: Any, part: Additive, known: Features) 
             f"{part.n_features} features{'' if names is None else f' from {names[0]!r} on'}, and X "
             f"has {known.n}{'' if known.names is None else f' from {known.names[0]!r} on'}."
         )
-    for name, levels in getattr(model, "categories_", {}).items():
+    for name, levels in getattr(base, "categories_", {}).items():
         if list(levels) != list(known.categories.get(name, ())):
             raise ValueError(
                 f"{what} must have been fitted to the categories of X, but knows others of "

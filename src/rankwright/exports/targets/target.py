@@ -232,7 +232,6 @@ def no_mixture(rules: Rules, what: str) -> Iterator[Refusal]:
         yield Refusal(
             "mixture",
             f"the model is a sum of a linear part and trees, which {what} cannot hold",
-            "distil it into a linear model or into trees, rankwright.distill(model, data) or on the "
-            "command line rankwright distill, or "
-            "export it to vespa, onnx, sql, c or java",
+            "distil it into a linear model or into trees, rankwright.distill(model, data) or on "
+            "the command line rankwright distill, or export it to vespa, onnx, sql, c or java",
         )
