@@ -205,6 +205,7 @@ def test_figures_are_what_the_pieces_say(
             watched = model.predict(fold.valid.X)
             assert valid == pytest.approx(ndcg.mean(fold.valid.y, watched, fold.valid.groups))
         assert facts[CHOICE]["mean"] == pytest.approx(np.nanmean(np.concatenate(pooled)))
+        assert facts[CHOICE]["low"] < facts[CHOICE]["mean"] < facts[CHOICE]["high"]
         by_fold = [np.nanmean(values) for values in pooled]
         assert facts[CHOICE]["mean_of_folds"] == pytest.approx(np.mean(by_fold))
     assert {p["b"] for p in found["pairs"]} == set(found["order"][1:])
