@@ -227,7 +227,10 @@ def test_a_library_takes_what_is_best_on_validation(record: dict[str, Any]) -> N
 
 def test_test_figures_have_no_part_in_the_choice() -> None:
     # Whoever is best on the test queries of a fold is worst on its validation queries.
-    names, valid = ("listnet", "xendcg", "LightGBM-lambdarank"), ([0.9, 0.2], [0.3, 0.8], [1, 1])
+    names, valid = (
+        ("listnet", "xendcg", "LightGBM-lambdarank"),
+        ([0.9, 0.2], [0.3, 0.8], [1.0, 1.0]),
+    )
     folds = [SimpleNamespace(name=name) for name in ("Fold1", "Fold2")]
     outcomes = {
         (name, fold.name): SimpleNamespace(valid=value)
