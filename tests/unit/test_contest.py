@@ -407,6 +407,10 @@ def test_the_simpler_of_those_as_good(base: Any) -> None:
     # A family of one's own is neither simpler nor less simple than any.
     own = standing("own", base - 0.001 + even(1), "mine", score_us=0.1)
     assert told(best, own)[1].endswith("worse), 10 times cheaper to score.")
+    assert told(best, own, linear)[1].startswith("Take linear: ")
+    # Weighted sums that were learned online are as simple as others.
+    online = standing("online", base + even(2), "online", score_us=0.1)
+    assert told(winner, online)[1].startswith("Take online: ")
 
 
 def test_of_equally_simple_and_cheap_ones_the_better(base: Any) -> None:
@@ -414,6 +418,8 @@ def test_of_equally_simple_and_cheap_ones_the_better(base: Any) -> None:
     good = standing("good", base + even(1), "linear", score_us=0.11)
     less = standing("less", base - 0.001 + even(2), "linear", score_us=0.1)
     assert told(best, good, less)[1].startswith("Take good: ")
+    dear = standing("dear", base + 0.001 + even(3), "linear", score_us=1.0)
+    assert told(best, dear, less)[1].startswith("Take less: ")
 
 
 def test_how_much_worse_where_less_is_better(base: Any) -> None:

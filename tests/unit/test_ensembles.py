@@ -177,7 +177,7 @@ def test_an_average_by_its_definition(parts: tuple[rw.Dataset, ...]) -> None:
 def test_weights_are_chosen_for_members_on_one_scale(parts: tuple[rw.Dataset, ...]) -> None:
     train, valid, _ = parts
     trees, linear = clone(TREES).fit_dataset(train), clone(LINEAR).fit_dataset(train)
-    linear.coef_ = 1000.0 * linear.coef_
+    linear.coef_ = -1000.0 * linear.coef_  # it is wrong, and loud
     idle = clone(LINEAR).fit_dataset(train)
     idle.coef_ = 0.0 * idle.coef_
     members = [("idle", idle), ("trees", trees), ("linear", linear)]
@@ -189,6 +189,7 @@ def test_weights_are_chosen_for_members_on_one_scale(parts: tuple[rw.Dataset, ..
     ]
     expected = greedy_weights(np.array(scaled), valid, NDCG(k=10))
     np.testing.assert_allclose(found.member_weights_, [0.0, *expected], rtol=1e-12)
+    assert expected[0] > 0.5
 
 
 def test_weights_of_documents_reach_members(parts: tuple[rw.Dataset, ...]) -> None:

@@ -252,7 +252,7 @@ def test_the_penalty_goes_by_metric_weights_and_features(parts: Any) -> None:
     ranker.fit(train.X, train.y, train.qid, valid=valid)
     expected = penalty_on(train, train.X, valid, "pairwise_error")
     assert ranker.base_alpha_ == pytest.approx(expected)
-    weights = {"query_weight": np.where(train.groups.query_of_rows() < 20, 1.0, 0.05)}
+    weights: Any = {"query_weight": np.where(train.groups.query_of_rows() < 20, 1.0, 0.05)}
     ranker = BoostedRanker(base="linear", **FEW)
     ranker.fit(train.X, train.y, train.qid, valid=valid, **weights)
     weighted = penalty_on(train, train.X, valid, "ndcg@10", **weights)

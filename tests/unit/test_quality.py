@@ -7,6 +7,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from benchmarks.quality import __main__ as program
 from benchmarks.quality import laboratory
 from benchmarks.quality.blind import Sealed, without_labels
 from benchmarks.quality.contenders import OURS, PATIENCE, TREES, contenders, is_ours, library
-from benchmarks.quality.laboratory import CHOICE, LETOR, OutOfTimeError, ranks, run_set
+from benchmarks.quality.laboratory import (
+    CHOICE,
+    LETOR,
+    OutOfTimeError,
+    chosen_on_validation,
+    ranks,
+    run_set,
+)
 from benchmarks.quality.peers import PEERS, installed
 from benchmarks.quality.sets import GENERATED, sets
 from benchmarks.quality.table import PUBLISHED, markdown
@@ -157,6 +165,9 @@ def test_a_run_that_was_stopped_does_the_rest(folds: list[Fold], tmp_path: Path)
     stopped = run(sealed, tmp_path, told=told)
     assert len(told) == 9
     assert sum(": kept, " in line for line in told) == 1
+    # What is kept takes no time: the figures come, however late it is.
+    late = run(sealed, tmp_path, deadline=time.monotonic() - 1)
+    assert late["contenders"].keys() == stopped["contenders"].keys()
     whole = run(sealed, tmp_path / "again")
     for found in (stopped, whole):
         for contender in found["contenders"].values():
@@ -187,11 +198,14 @@ def test_figures_are_what_the_pieces_say(
     for entry in entries():
         facts = found["contenders"][entry.name]
         pooled = []
-        for fold, params in zip(folds, facts["params"], strict=True):
+        for fold, params, valid in zip(folds, facts["params"], facts["valid"], strict=True):
             model = rw.LinearRanker(**entry.estimator.get_params() | params)
             scores = model.fit(fold.train.X, fold.train.y, fold.train.qid).predict(fold.test.X)
             pooled.append(ndcg.per_query(fold.test.y, scores, fold.test.groups))
+            watched = model.predict(fold.valid.X)
+            assert valid == pytest.approx(ndcg.mean(fold.valid.y, watched, fold.valid.groups))
         assert facts[CHOICE]["mean"] == pytest.approx(np.nanmean(np.concatenate(pooled)))
+        assert facts[CHOICE]["low"] < facts[CHOICE]["mean"] < facts[CHOICE]["high"]
         by_fold = [np.nanmean(values) for values in pooled]
         assert facts[CHOICE]["mean_of_folds"] == pytest.approx(np.mean(by_fold))
     assert {p["b"] for p in found["pairs"]} == set(found["order"][1:])
@@ -201,11 +215,37 @@ def test_a_library_takes_what_is_best_on_validation(record: dict[str, Any]) -> N
     found = record["sets"]["other"]
     valid = {name: one["valid"] for name, one in found["contenders"].items()}
     assert set(found["chosen"]) == {"rankwright", "LightGBM"}
+    assert found["chosen"]["LightGBM"]["picks"] == ["LightGBM-lambdarank"] * 3
+    # Of a library with one contender, that one, on all folds.
+    assert found["chosen"]["LightGBM"][CHOICE] == found["contenders"]["LightGBM-lambdarank"][CHOICE]
     for fold, pick in enumerate(found["chosen"]["rankwright"]["picks"]):
         assert valid[pick][fold] == max(valid[name][fold] for name in ("listnet", "xendcg"))
     tested = [(p["a"], p["b"]) for p in found["ours_against_peers"]]
     ours = "rankwright-chosen"
     assert tested == [(ours, "LightGBM-lambdarank"), (ours, "LightGBM-chosen")]
+
+
+def test_test_figures_have_no_part_in_the_choice() -> None:
+    # Whoever is best on the test queries of a fold is worst on its validation queries.
+    names, valid = (
+        ("listnet", "xendcg", "LightGBM-lambdarank"),
+        ([0.9, 0.2], [0.3, 0.8], [1.0, 1.0]),
+    )
+    folds = [SimpleNamespace(name=name) for name in ("Fold1", "Fold2")]
+    outcomes = {
+        (name, fold.name): SimpleNamespace(valid=value)
+        for name, row in zip(names, valid, strict=True)
+        for fold, value in zip(folds, row, strict=True)
+    }
+    values = {
+        name: [{CHOICE: np.array([1.0 - value])} for value in row]
+        for name, row in zip(names, valid, strict=True)
+    }
+    comparison: Any = SimpleNamespace(outcomes=outcomes)
+    sealed: Any = SimpleNamespace(folds=folds)
+    parts, picks = chosen_on_validation("rankwright", values, comparison, sealed)
+    assert picks == ["listnet", "xendcg"]
+    assert [part[CHOICE].tolist() for part in parts] == [[1 - 0.9], [1 - 0.8]]
 
 
 def test_ranks_over_sets(record: dict[str, Any]) -> None:

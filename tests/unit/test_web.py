@@ -153,11 +153,11 @@ def test_judges_err_as_much_as_they_are_told() -> None:
 def test_who_slips_gives_the_label_of_another_of_the_query() -> None:
     numbers = numbers_of(200, 30)
     scale = _Scale(1.0, 1.0, (0.0, 1.0), (0.0, 1.0), np.array([0.0]))
-    by_query = np.repeat(np.arange(200) % 2, 30)
-    labels = scale.labels(numbers, 1000.0 * (2 * by_query - 1))
+    by_query = np.repeat(np.arange(200) % 2, 30).astype(np.float64)
+    labels = scale.labels(numbers, 2000.0 * by_query - 1000.0)
     np.testing.assert_array_equal(labels, by_query)  # all others are the same
-    by_row = np.arange(6000) % 2
-    changed = scale.labels(numbers, 1000.0 * (2 * by_row - 1)) != by_row
+    by_row = (np.arange(6000) % 2).astype(np.float64)
+    changed = scale.labels(numbers, 2000.0 * by_row - 1000.0) != by_row
     assert 0.02 < changed.mean() < 0.06  # half of 7.5 %: the other half has the same label
 
 
