@@ -717,6 +717,16 @@ def test_sums_of_rankers(parts: Any) -> None:
     assert repr(whole).startswith("Additive(")
 
 
+def test_ranges_of_features_are_those_of_the_trees(parts: Any) -> None:
+    train = parts[0]
+    infos = [
+        next(line for line in text.splitlines() if line.startswith("feature_infos="))
+        for text in (fit(train).model_text_, fit(train, base="linear").model_text_)
+    ]
+    assert infos[0] == infos[1]
+    assert "[" in infos[0]
+
+
 def test_fills_that_cannot_be_one() -> None:
     ones = np.ones(2)
     terms = [Additive(2, ones, fill=ones), Additive(2, -ones, fill=2 * ones)]

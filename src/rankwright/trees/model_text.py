@@ -77,19 +77,23 @@ def joined_texts(parts: Sequence[tuple[str, float]]) -> str:
     Trees stand in the order of the parts; one that is a single leaf of 0 is left out unless there
     is no other. What :func:`trim` returned is taken, and trusted.
     """
-    n_features, trees = 0, []
+    n_features, empty, trees = 0, "", []
     infos: list[list[str]] = []
     for text, factor in parts:
         head, _, rest = text.partition("\n\n")
         lines = dict(line.partition("=")[::2] for line in head.splitlines())
         n_features = int(lines["max_feature_idx"]) + 1
-        infos.append(lines["feature_infos"].split(" "))
         blocks = rest[: -len(_END)].split("Tree=")[1:]
-        trees += [_with_factor(block.partition("\n")[2], factor) for block in blocks]
-    kept = [tree for tree in trees if not _NOTHING.search(tree)]
-    numbered = [f"Tree={i}\n{tree}" for i, tree in enumerate(kept or trees[:1])]
+        own = [_with_factor(block.partition("\n")[2], factor) for block in blocks]
+        empty = empty or own[0]
+        kept = [tree for tree in own if not _NOTHING.search(tree)]
+        if kept:  # who has no trees knows no ranges
+            infos.append(lines["feature_infos"].split(" "))
+        trees += kept
+    numbered = [f"Tree={i}\n{tree}" for i, tree in enumerate(trees or [empty])]
     # Of a feature whose ranges differ nothing is told: nobody needs it for scores.
-    ranges = [told[0] if len(set(told)) == 1 else "none" for told in zip(*infos, strict=True)]
+    told = [*zip(*(infos or [["none"] * n_features]), strict=True)]
+    ranges = [known[0] if len(set(known)) == 1 else "none" for known in told]
     sizes = " ".join(str(len(tree)) for tree in numbered)
     return f"{_head(n_features, ' '.join(ranges), sizes)}\n\n{''.join(numbered)}{_END}"
 
