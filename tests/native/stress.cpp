@@ -183,8 +183,8 @@ std::string results(const Sample& sample, int n_threads) {
     forest_scores(forest, rows, forest.n_trees, by_row.data(), n_threads, set);
     keep(by_row);
     parallel_for(n_queries, n_threads, [&](std::size_t q) {
-        forest_top(forest, rows, indptr[q], indptr[q + 1], forest.n_trees, 3, nullptr, by_row.data(),
-                   set);
+        forest_top(forest, rows, indptr[q], indptr[q + 1], forest.n_trees, 3, nullptr,
+                   by_row.data(), set);
     });
     keep(by_row);
     const std::size_t n_some = 500;
