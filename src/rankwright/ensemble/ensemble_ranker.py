@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.groups import Groups
 from rankwright.data.kept import take_rows
 from rankwright.data.validation import Floats
 from rankwright.ensemble.bags import BAG, bag_weights
@@ -234,20 +233,14 @@ class EnsembleRanker(ForestRanker):
             rows = np.arange(X.n_docs) if data.order is None else data.order
             train.doc_ids = None if X.doc_ids is None else X.doc_ids[rows]
             train.kept = take_rows(X.kept, rows)
-        # All members have the same features.
+        # A bag is weights of queries: all members have the same features.
         with heard(verbose, show_fit(), callback) as told, shared_bins():
             return self._fit(train, data, valid, told)
 
     def _in_order(self, data: RankingData) -> RankingData:
-        """Return the queries in an order of their own, unless all members are trees.
-
-        Sums over queries in another order differ in their last bits; trees have none.
-        """
-        if all(isinstance(ranker, ForestRanker) for _, ranker in kinds_of(self.members)):
-            return data
-        order, groups = np.argsort(data.groups.keys, kind="stable"), data.groups
-        ids = np.repeat(groups.names[order], groups.sizes[order])
-        return data.some_rows(groups.rows_of(order), Groups.from_qid(ids))
+        """Return the queries in an order of their own; trees do not depend on it."""
+        trees = all(isinstance(ranker, ForestRanker) for _, ranker in kinds_of(self.members))
+        return data if trees else data.by_query_id()
 
     def fit_dataset(
         self, dataset: Dataset, callback: Callback | None = None, *, valid: Dataset | None = None

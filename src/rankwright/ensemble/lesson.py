@@ -19,7 +19,6 @@ from rankwright.metrics.on_data import per_query_on
 from rankwright.refitting import EndedEarly
 from rankwright.trees.additive import Additive
 from rankwright.trees.grafting import check_same_features
-from rankwright.trees.shared_bins import shared_bins
 
 
 @dataclass
@@ -67,7 +66,6 @@ class Lesson:
     fixed: bool
     n_jobs: int | None
 
-    @shared_bins()  # a bag is weights of queries: all members have the same features
     def fit(self, members: Sequence[Member], callback: Callback | None) -> FittedMembers:
         """Fit members until all are, the callback has enough, or an interrupt comes."""
         fitted = FittedMembers()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.groups import Groups
 from rankwright.data.kept import Kept, take_rows
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
@@ -74,19 +73,15 @@ class Growing:
     def start_from(self, base: Any) -> Start:
         """Fit the base, and return its scores as a start."""
         n_jobs = self.ranker.n_jobs
-        # In an order of their own: sums over queries in another differ in their last bits.
-        order = np.argsort(self.data.groups.keys, kind="stable")
-        groups = Groups(
-            np.append(0, np.cumsum(self.data.groups.sizes[order])), self.data.groups.names[order]
-        )
-        rows = self.data.groups.rows_of(order)
-        data = self.data.some_rows(rows, groups)
+        data = self.data.by_query_id()
         slope, known = self._slope(data), self.ranker.features()
         limits = WeightLimits.of(
             self.ranker.monotone_constraints, self.ranker.interaction_constraints, known
         )
         seen: Kept = {}  # by the metric, when folds choose the penalty
         if isinstance(base, str) and self.whole is not None and self.valid is None:
+            rows = data.order
+            assert rows is not None
             seen = take_rows(columns_of(self.whole, [self.metric]), rows)
         found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs, seen)
         others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
