@@ -255,3 +255,12 @@ def test_the_command_line(parts: Parts, teacher: Any, run: Cli, tmp_path: Path) 
     code, _, err = run(*words[:3], "-o", "train.csv")
     assert code == 2
     assert err.count("\n") == 1
+
+
+def test_features_that_come_at_once_are_not_left_out() -> None:
+    # Of two equal columns l1 takes both or neither: no penalty leaves one, and none is no student.
+    x = np.random.default_rng(0).normal(size=300)
+    data = rw.Dataset(np.c_[x, x], (x > 0).astype(int), np.repeat(np.arange(30), 10))
+    teacher = rw.LinearRanker("xendcg").fit(data.X, data.y, data.qid)
+    with pytest.raises(ValueError, match="no penalty leaves 1 to 1 features"):
+        rw.distill(teacher, data, into="sparse", n_features=1)
