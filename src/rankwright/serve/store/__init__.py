@@ -1,0 +1,1 @@
+"""Where the service keeps its log: SQLite, or PostgreSQL for several hosts."""

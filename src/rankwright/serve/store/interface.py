@@ -1,0 +1,174 @@
+"""What the service asks of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rankwright.serve.records import (
+    Event,
+    Experiment,
+    LearnerRecord,
+    Mark,
+    ModelRecord,
+    NewEvent,
+    Outcome,
+    Ranking,
+    Serving,
+)
+
+
+class StoreError(ValueError):
+    """A store that cannot be used as it is: one line says why."""
+
+
+class StoreUnavailableError(OSError):
+    """The store does not answer now, or its disk is full: nothing was written."""
+
+
+class OvertakenError(RuntimeError):
+    """Another learner has written meanwhile: what this one knows is no longer the state."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much there is: feedback events, rankings, and bytes on disk."""
+
+    events: int
+    rankings: int
+    n_bytes: int
+
+
+class Election(Protocol):
+    """The right to be the learner, of one process at a time; it ends with the process."""
+
+    def held(self) -> bool:
+        """Try to get it, or tell whether it is still ours. Never waits."""
+        ...
+
+    def close(self) -> None:
+        """Give it up."""
+        ...
+
+
+class Store(Protocol):
+    """A log, models and learners. Every method is one transaction; threads may share a store."""
+
+    # ---- log ----
+
+    def write(self, rankings: Sequence[Ranking], events: Sequence[NewEvent]) -> list[Outcome]:
+        """Write these, and return when they are durable: one outcome for each event.
+
+        The events get their places in the order in which they are given. Of a duplicate or a
+        conflict nothing is written. All or nothing: StoreUnavailableError leaves nothing behind.
+        """
+        ...
+
+    def ranking(self, ranking_id: str) -> Ranking | None:
+        """Return a ranking; None if it is not there."""
+        ...
+
+    def last_rankings(self, count: int) -> list[Ranking]:
+        """Return the newest rankings, newest first."""
+        ...
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        """Return the events behind a place, in order, at most so many."""
+        ...
+
+    def counts(self) -> Counts:
+        """Return how much there is."""
+        ...
+
+    def expire(self, before: float) -> int:
+        """Empty what is older than a time; return how many events were emptied.
+
+        Rankings go. Events that every active learner has passed lose their lesson, and keep
+        their place, id and digest: an event sent again is still known.
+        """
+        ...
+
+    # ---- models ----
+
+    def add_model(
+        self, content: bytes, kind: str, learns: bool, at: float, note: str = ""
+    ) -> ModelRecord:
+        """Keep a model file; one that is there already is returned as it is."""
+        ...
+
+    def models(self) -> list[ModelRecord]:
+        """Return all models, oldest first."""
+        ...
+
+    def model_content(self, model_id: int) -> bytes:
+        """Return a model file; KeyError without it."""
+        ...
+
+    def promote(self, model_id: int, at: float, event_id: str) -> Serving:
+        """Serve a model from here on: an event of the log. KeyError without it.
+
+        A model that learns gets its learner, or wakes it, in the same transaction. An experiment
+        that runs is ended first.
+        """
+        ...
+
+    def serving(self) -> Serving | None:
+        """Return who ranks now; None before the first promotion."""
+        ...
+
+    # ---- learners ----
+
+    def learners(self) -> list[LearnerRecord]:
+        """Return all learners, without their contents (``b""``)."""
+        ...
+
+    def learner(self, model_id: int) -> LearnerRecord | None:
+        """Return a learner with its content."""
+        ...
+
+    def advance(self, since: int, learner: LearnerRecord, mark: Mark | None) -> None:
+        """Write where a learner is, and a mark, in one transaction.
+
+        ``since`` is the position from which it went on; OvertakenError if it is not that any more.
+        """
+        ...
+
+    def marks(self, model_id: int, after: int = 0, limit: int = 100_000) -> list[Mark]:
+        """Return the steps of a learner behind a position, in order."""
+        ...
+
+    def election(self) -> Election:
+        """Return a candidate."""
+        ...
+
+    # ---- experiments ----
+
+    def begin_experiment(
+        self, name: str, a: int, b: int, share: float, at: float, event_id: str
+    ) -> Experiment:
+        """Let two models share the queries: an event of the log; ValueError while one runs."""
+        ...
+
+    def end_experiment(self, at: float, event_id: str) -> Experiment:
+        """End the one that runs: an event of the log; ValueError without one."""
+        ...
+
+    def experiments(self) -> list[Experiment]:
+        """Return all, oldest first."""
+        ...
+
+    def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
+        """Return query and value of the judged rankings of each arm, in the order of the log."""
+        ...
+
+    # ---- the house ----
+
+    def snapshot(self) -> AbstractContextManager[Store]:
+        """Give a store that sees one moment, for replay and export."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
