@@ -193,8 +193,9 @@ class Writer:
                 if rankings:
                     self._write(rankings, [])
             elif len(rankings) > 1:
-                for ranking in rankings:
-                    self._write([ranking], [])
+                half = len(rankings) // 2
+                self._write(rankings[:half], [])
+                self._write(rankings[half:], [])
             else:
                 self._refuse(error, rankings, requests)
         else:

@@ -42,8 +42,8 @@ _RANGE = select(func.min(_rankings.c.number), func.max(_rankings.c.number))
 def write_rankings(backend: Backend, connection: Connection, rankings: Sequence[Ranking]) -> None:
     """Write rankings; one that is there already stays as it is."""
     if rankings:
-        statement = backend.insert(_rankings).on_conflict_do_nothing()
-        connection.execute(statement, [ranking_row(ranking) for ranking in rankings])
+        rows = [ranking_row(ranking) for ranking in rankings]
+        backend.insert_new(connection, _rankings, rows)
 
 
 def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int, Outcome]]:

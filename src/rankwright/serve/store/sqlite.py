@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -48,8 +48,6 @@ _owners: dict[str, set[int]] = {}
 
 class SQLiteBackend:
     """A file."""
-
-    insert = staticmethod(insert)
 
     def __init__(self, path: str, *, create: bool) -> None:
         self.path = os.path.abspath(path)
@@ -130,6 +128,10 @@ class SQLiteBackend:
             cursor.execute("PRAGMA busy_timeout = 200")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+
+    def insert_new(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Insert rows but those that are there already."""
+        connection.execute(insert(table).on_conflict_do_nothing(), rows)
 
     @contextmanager
     def pinned(self) -> Iterator[Pinned]:
