@@ -16,7 +16,7 @@ from itertools import islice
 
 from rankwright.serve.records import NewEvent, Outcome, Ranking
 from rankwright.serve.settings import Limits
-from rankwright.serve.store.interface import Store, StoreUnavailableError
+from rankwright.serve.store.interface import Store, StoreError, StoreUnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -214,7 +214,9 @@ class Writer:
             request.answer.set_exception(error)
 
     def _refuse(self, error: Exception, rankings: list[Ranking], requests: list[_Request]) -> None:
-        """Leave out what cannot be written, whatever the state of the store."""
+        """Leave out what cannot be written, now or later."""
+        if isinstance(error, StoreError):
+            self.problem = str(error)
         for request in requests:
             request.answer.set_exception(error)
         if rankings:

@@ -81,7 +81,9 @@ def translated(name: str, judge: Callable[[BaseException], str | None]) -> Itera
 
 def first_words(error: BaseException) -> str:
     """Return what an error says, in one line."""
-    what: Any = error.args[0] if error.args else error
+    what: Any = error.args[0] if error.args else ""
+    if isinstance(error, OSError) and error.strerror:
+        what = error.strerror
     if isinstance(what, dict):  # of PostgreSQL: the message by its code
         what = what.get("M", type(error).__name__)
     return " ".join(str(what).split())[:300].rstrip(".") or type(error).__name__

@@ -89,7 +89,7 @@ def newest_rankings(connection: Connection, count: int) -> list[Ranking]:
 
 def read_events(connection: Connection, after: int, limit: int) -> list[Event]:
     """Return the events behind a place, in order."""
-    rows = connection.execute(_BEHIND, {"after": after, "most": limit}).all()
+    rows = connection.execute(_BEHIND, {"after": int(after), "most": limit}).all()
     return [row_event(row) for row in rows]
 
 
