@@ -13,6 +13,7 @@ from rankwright.serve.board import Board
 from rankwright.serve.drift import DriftWatch
 from rankwright.serve.records import Numbers
 from rankwright.serve.refusals import RefusedError
+from rankwright.serve.results import Results
 from rankwright.serve.settings import Log, Settings
 from rankwright.serve.store.interface import Store
 from rankwright.serve.telemetry import Telemetry
@@ -36,6 +37,8 @@ class Service:
     settings : Settings
     store : Store
         Its methods wait: call them with :meth:`ask`.
+    results : Results
+        What experiments have shown.
     writer : Writer
     board : Board
         Which model ranks.
@@ -59,6 +62,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.store = store
+        self.results = Results(store)
         self.writer = writer
         self.board = board
         self.telemetry = Telemetry() if telemetry is None else telemetry
