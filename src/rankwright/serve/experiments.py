@@ -78,7 +78,7 @@ def arm_of(experiment: Experiment, query: str) -> str:
 
     >>> experiment = Experiment(number=1, name="new", a=1, b=2, share=0.5, begun=1)
     >>> [arm_of(experiment, query) for query in ("red shoes", "tent", "lamp")]
-    ['b', 'a', 'a']
+    ['a', 'a', 'b']
     """
     content = f"{experiment.number} {query}".encode()
     key = int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
@@ -151,8 +151,8 @@ def _verdict(experiment: Experiment, a: ArmSums, b: ArmSums, low: float, high: f
     fewest = min(a.queries, b.queries)
     if fewest < FEW_QUERIES or a.mean is None or b.mean is None:
         return (
-            f"Too few queries to tell: model {experiment.a} has {a.queries} with a defined "
-            f"{METRIC} and model {experiment.b} {b.queries}, where {FEW_QUERIES} each are the least."
+            f"Too few queries to tell: {a.queries} of model {experiment.a} and {b.queries} of "
+            f"model {experiment.b} with a defined {METRIC}, where {FEW_QUERIES} each are the least."
         )
     size = (
         f"{METRIC} {b.mean:.4f} against {a.mean:.4f}, {b.mean - a.mean:+.4f} "
