@@ -6,25 +6,18 @@ that a request sees one version from its first byte to its last.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from dataclasses import dataclass, field
 from time import monotonic
 
-from rankwright.serve.records import Experiment, LearnerRecord, ModelRecord, Serving
+from rankwright.serve.experiments import arm_of
+from rankwright.serve.records import LearnerRecord, ModelRecord, Serving
 from rankwright.serve.served import ServedModel
 from rankwright.serve.store.interface import Store
 
 _log = logging.getLogger("rankwright.serve")
 _PERIOD = 0.2
-
-
-def arm_of(experiment: Experiment, query: str) -> str:
-    """Return the arm of a query, ``"a"`` or ``"b"``: the same one always, on every host."""
-    key = f"{experiment.number} {query}".encode("utf-8", "surrogatepass")
-    place = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
-    return "b" if place < experiment.share * 2.0**64 else "a"
 
 
 @dataclass(frozen=True)
@@ -44,6 +37,14 @@ class Look:
     serving: Serving
     models: dict[int, ServedModel]
     learners: dict[int, LearnerRecord] = field(default_factory=dict)
+
+    def pick(self, query: str) -> tuple[ServedModel, str | None]:
+        """Return who ranks a query, and the arm if an experiment runs."""
+        experiment = self.serving.experiment
+        if experiment is None:
+            return self.models[self.serving.promoted], None
+        arm = arm_of(experiment, query)
+        return self.models[experiment.a if arm == "a" else experiment.b], arm
 
 
 class Board:
@@ -66,12 +67,7 @@ class Board:
 
     def pick(self, query: str) -> tuple[ServedModel, str | None]:
         """Return who ranks a query, and the arm if an experiment runs."""
-        look = self._look
-        experiment = look.serving.experiment
-        if experiment is None:
-            return look.models[look.serving.promoted], None
-        arm = arm_of(experiment, query)
-        return look.models[experiment.a if arm == "a" else experiment.b], arm
+        return self._look.pick(query)
 
     @property
     def look(self) -> Look:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -32,6 +32,7 @@ _SAFE = (
     (b"referrer-policy", b"no-referrer"),
 )
 _PAGE_HEADERS = {b"cache-control", b"content-security-policy"}  # a page may have its own
+T = TypeVar("T")
 _log = logging.getLogger("rankwright.serve")
 _encode = msgspec.json.Encoder().encode
 
@@ -86,6 +87,20 @@ def problem(refusal: RefusedError) -> Answer:
     if refusal.status == 401:
         answer.headers = (*answer.headers, ("www-authenticate", "Bearer"))
     return answer
+
+
+def decoded_body(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """Return what a JSON body says; RefusedError names the field that is wrong."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        text, _, where = str(error).partition(" - at `")
+        field = where.removesuffix("`").removeprefix("$").removeprefix(".")
+        raise RefusedError(422, f"{text:.300}.", field[:200] or "body") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RefusedError(400, f"the body is not JSON: {error!s:.200}.", "body") from None
+    except RecursionError:
+        raise RefusedError(400, "the body is nested too deeply.", "body") from None
 
 
 class Endpoint:

@@ -150,17 +150,19 @@ class ServedModel:
         Raises RefusedError for what is not finite, but for missing values (NaN): they may be there
         if ``missing`` and the model takes them.
         """
-        if self.takes_missing and not (missing or np.isfinite(X).all()):
-            raise self._not_finite(X)
+        if self.takes_missing and not missing and not np.isfinite(X).all():
+            raise self._not_finite(X, False) or AssertionError
         try:
             return self._scores(X)
         except ValueError as error:
-            if np.isfinite(X).all() or (missing and self.takes_missing and not np.isinf(X).any()):
-                raise RefusedError(422, str(error), "documents") from None
-            raise self._not_finite(X) from None
+            wrong = self._not_finite(X, missing and self.takes_missing)
+            raise wrong or RefusedError(422, str(error), "documents") from None
 
-    def _not_finite(self, X: Numbers) -> RefusedError:
-        row, column = np.argwhere(~np.isfinite(X))[0].tolist()
+    def _not_finite(self, X: Numbers, missing: bool) -> RefusedError | None:
+        wrong = np.argwhere(np.isinf(X) if missing else ~np.isfinite(X))
+        if not len(wrong):
+            return None
+        row, column = wrong[0].tolist()
         return RefusedError(
             422,
             f"features must be finite numbers, but {self.feature_names[column]!r} of document "

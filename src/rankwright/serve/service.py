@@ -10,7 +10,6 @@ from time import monotonic
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from rankwright.serve.board import Board
-from rankwright.serve.ranking_ids import RankingIds
 from rankwright.serve.records import NewEvent, Numbers, Outcome, Ranking
 from rankwright.serve.refusals import RefusedError
 from rankwright.serve.settings import Log, Settings
@@ -75,7 +74,6 @@ class Service:
         Which model ranks.
     telemetry : Telemetry
     tokens : Tokens
-    ids : RankingIds
     watches : list of callable
         Told of every ranked query: the version, and the features as the model got them. They must
         be quick.
@@ -96,7 +94,6 @@ class Service:
         self.board = board
         self.telemetry = Telemetry() if telemetry is None else telemetry
         self.tokens = Tokens() if tokens is None else tokens
-        self.ids = RankingIds()
         self.watches: list[Watch] = []
         self._rate = Rate(settings.limits.rate)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="ask")
