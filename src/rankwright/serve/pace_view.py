@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
 from rankwright.serve.overview import Pace, RoutePace
-from rankwright.serve.telemetry import Telemetry, Tally
+from rankwright.serve.telemetry import ROUTES, Telemetry, percentile
 
 RANK, FEEDBACK = "POST /v1/rank", "POST /v1/feedback"
+SECONDS = 60
 _SHARES = (0.5, 0.95, 0.99)
-_SECONDS = 60
+Percentiles = tuple[float | None, float | None, float | None]
+
+
+class Tally(NamedTuple):
+    """Requests between two moments: so many a second, and how many there are in each bucket."""
+
+    rate: float
+    counts: Sequence[float]
+
+    @property
+    def requests(self) -> int:
+        """How many there were."""
+        return round(sum(self.counts))
+
+    @property
+    def percentiles(self) -> Percentiles:
+        """Milliseconds; None without a request."""
+        if not self.requests:
+            return None, None, None
+        p50, p95, p99 = (round(1e3 * percentile(self.counts, share), 3) for share in _SHARES)
+        return p50, p95, p99
 
 
 def pace_of(telemetry: Telemetry) -> Pace:
-    """Return rates and latencies of the last minute; 0 for seconds before the start."""
-    ranked = _filled(telemetry.seconds(RANK))
-    judged = _filled(telemetry.seconds(FEEDBACK))
-    p50, p95, p99 = zip(*map(_percentiles, ranked), strict=True)
+    """Return rates and latencies of the last minute; nothing for seconds before the start."""
+    moments = telemetry.history[-SECONDS - 1 :]
+
+    def between(before: tuple[float, list[float]], after: tuple[float, list[float]], route: str) -> Tally:
+        pairs = zip(
+            telemetry.latencies(before[1], route), telemetry.latencies(after[1], route), strict=True
+        )
+        # A worker that begins anew may begin to count anew.
+        counts = [max(0.0, now - then) for then, now in pairs]
+        return Tally(sum(counts) / max(after[0] - before[0], 1e-3), counts)
+
+    def by_second(route: str) -> list[Tally]:
+        found = [between(before, after, route) for before, after in pairwise(moments)]
+        return [Tally(0.0, ())] * (SECONDS - len(found)) + found
+
+    ranked, judged = by_second(RANK), by_second(FEEDBACK)
+    p50, p95, p99 = zip(*(tally.percentiles for tally in ranked), strict=True)
+    routes = {route: between(moments[0], moments[-1], route) for route in ROUTES} if moments else {}
     return Pace(
         rankings=[round(tally.rate, 2) for tally in ranked],
         feedback=[round(tally.rate, 2) for tally in judged],
@@ -22,26 +61,15 @@ def pace_of(telemetry: Telemetry) -> Pace:
         p95=list(p95),
         p99=list(p99),
         routes=[
-            RoutePace(route, tally.requests, *_percentiles(tally))
-            for route, tally in telemetry.routes()
+            RoutePace(route, tally.requests, *tally.percentiles)
+            for route, tally in routes.items()
             if tally.requests
         ],
         worker=_whose(telemetry.workers),
     )
 
 
-def _filled(found: list[Tally]) -> list[Tally]:
-    return [Tally(0, 0.0, ())] * (_SECONDS - len(found)) + found[-_SECONDS:]
-
-
-def _percentiles(tally: Tally) -> tuple[float | None, float | None, float | None]:
-    if not tally.requests:
-        return None, None, None
-    p50, p95, p99 = (round(1e3 * tally.percentile(share), 3) for share in _SHARES)
-    return p50, p95, p99
-
-
 def _whose(workers: int) -> str:
     if workers == 1:
-        return "Figures of this process, since it began."
-    return f"Figures of the {workers} workers of this host, since they began; not of other hosts."
+        return "Requests of the last minute, of this process."
+    return f"Requests of the last minute, of the {workers} workers of this host."
