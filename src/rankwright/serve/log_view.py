@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from rankwright.serve.board import Look
 from rankwright.serve.bodies import ExperimentResult, ModelVersion
+from rankwright.serve.experiments import ArmSums, judge
 from rankwright.serve.loss_line import ThinLine
 from rankwright.serve.overview import Incumbent, LossLine, Promise, ShownRanking
 from rankwright.serve.promise import promise_of
 from rankwright.serve.ranking_view import shown_ranking
+from rankwright.serve.records import LearnerRecord
 from rankwright.serve.store.interface import Counts, Store
 
 _RANKINGS = 20
@@ -55,14 +57,69 @@ class LogViewer:
             thin = self._lines.setdefault(number, ThinLine())
             thin.read(store, number)
             line = thin.line(learner)
-        models = model_versions(store, look)
+        models = _model_versions(store, look)
         return LogView(
             counts=counts,
-            serving=incumbent(models, number, counts, learner),
-            promise=promise_of(store, learner),
+            serving=_incumbent(store, models, number, learner),
+            promise=None if learner is None else promise_of(store, learner),
             line=line,
             models=models,
             previous=look.serving.previous,
-            experiments=experiment_results(store),
+            experiments=_results(store),
             rankings=[shown_ranking(ranking) for ranking in store.last_rankings(_RANKINGS)],
         )
+
+
+def _incumbent(
+    store: Store, models: list[ModelVersion], number: int, learner: LearnerRecord | None
+) -> Incumbent:
+    (model,) = (one for one in models if one.model == number)
+    behind = 0 if learner is None else len(store.events(learner.position, 1000))
+    return Incumbent(
+        number,
+        model.version,
+        model.kind,
+        model.note,
+        model.learns,
+        model.learned,
+        model.skipped,
+        behind,
+        0.0 if learner is None else learner.updated,
+    )
+
+
+def _model_versions(store: Store, look: Look) -> list[ModelVersion]:
+    found = []
+    for record in store.models():
+        learner = look.learners.get(record.model_id)
+        found.append(
+            ModelVersion(
+                record.model_id,
+                str(record.model_id) if learner is None else learner.version,
+                record.kind,
+                record.digest,
+                record.added,
+                record.note,
+                record.learns,
+                record.model_id == look.serving.promoted,
+                0 if learner is None else learner.learned,
+                0 if learner is None else learner.skipped,
+            )
+        )
+    return found
+
+
+def _results(store: Store) -> list[ExperimentResult]:
+    found = []
+    for experiment in store.experiments():
+        arms = {name: _sums(values) for name, values in store.arm_values(experiment).items()}
+        found.append(judge(experiment, arms["a"], arms["b"]))
+    return found
+
+
+def _sums(values: list[tuple[str, float]]) -> ArmSums:
+    queries: dict[str, list[float]] = {}
+    for query, value in values:
+        queries.setdefault(query, []).append(value)
+    means = [sum(v) / len(v) for v in queries.values()]
+    return ArmSums(len(means), len(values), sum(means), sum(m * m for m in means))

@@ -9,11 +9,8 @@ from rankwright.serve.store.interface import Store
 from rankwright.theory.guarantee import Guarantee
 
 
-def promise_of(store: Store, model_id: int) -> Promise | None:
-    """Return the guarantee of a learner, or why it has none; None if the model does not learn."""
-    learner = store.learner(model_id)
-    if learner is None:
-        return None
+def promise_of(store: Store, learner: LearnerRecord) -> Promise:
+    """Return the guarantee of a learner, or why it has none."""
     if learner.bound is None:
         return Promise("", "", "", {}, learner.loss, None, learner.reason)
     guarantee = _guarantee(store, learner)

@@ -36,7 +36,7 @@ export const driftPart = () => {
   return ({ drift }) => {
     draw({ features: drift.features, reason: drift.reason });
     $("drift-lead").textContent = drift.features.length
-      ? `${plural(drift.rows, "document")} that were ranked, against ${drift.reference}. Population stability index (PSI): below 0.1 stable, above 0.25 drifted.`
+      ? `${plural(drift.rows, "document")} that were ranked, against ${drift.reference}. Population stability index (PSI): below 0.1 stable, from 0.25 on drifted. Bars are tenths of the reference, and what lies beyond.`
       : "";
   };
 };

@@ -7,8 +7,9 @@ import { count, number, percent } from "./format.js";
 const terms = (promise) => {
   const list = $("promise-terms");
   clear(list);
-  for (const [name, value] of Object.entries(promise.terms)) {
-    el("dt", {}, list, name.replaceAll("_", " "));
+  const { loss, ...others } = promise.terms;
+  for (const [name, value] of Object.entries({ ...others, loss: promise.loss, bound: promise.bound })) {
+    el("dt", {}, list, name);
     el("dd", {}, list, number(value, 5));
   }
 };
