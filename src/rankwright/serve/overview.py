@@ -145,13 +145,18 @@ class Overview(Struct):
 
 
 class ExplainedDocument(Struct):
-    """A document of ``GET /v1/rankings/{id}``: its contributions by feature, largest first."""
+    """A document of ``GET /v1/rankings/{id}``: its contributions by feature, largest first.
+
+    ``explained`` is the score that they add up to, together with ``rest``, the sum of those that
+    are not named.
+    """
 
     id: str
     score: float
     rank: int
     explanation: dict[str, float] | None
-    rest: float | None  # the sum of the contributions that are not named
+    rest: float | None
+    explained: float | None
 
 
 class ExplainedRanking(Struct):

@@ -17,7 +17,8 @@ from rankwright.serve.served import ServedModel
 
 FIRST = 3  # documents of a line of the list
 MOST_DOCUMENTS = 20  # of a ranking that is opened
-Reasons = list[tuple[dict[str, float], float]]
+Reasons = list[tuple[dict[str, float], float, float]]
+_ROUNDING = 1e-9  # of a sum, relative to its terms
 
 
 def _order(ranking: Ranking, most: int) -> list[int]:
@@ -64,7 +65,7 @@ def explained_ranking(ranking: Ranking, look: Look) -> ExplainedRanking:
                 ranking.ids[i],
                 float(ranking.scores[i]),
                 place + 1,
-                *((None, None) if reasons is None else reasons[place]),
+                *((None, None, None) if reasons is None else reasons[place]),
             )
             for place, i in enumerate(order)
         ],
@@ -76,7 +77,7 @@ def explained_ranking(ranking: Ranking, look: Look) -> ExplainedRanking:
 def _reasons(
     model: ServedModel, ranking: Ranking, order: list[int]
 ) -> tuple[Reasons | None, str]:
-    """Return for each document what features add, and what the others add together."""
+    """Return for each document what features add, what the others add together, and the sum."""
     assert ranking.features is not None
     X = ranking.features[order]
     try:
@@ -85,10 +86,16 @@ def _reasons(
     except RefusedError as refusal:
         return None, f"There are no explanations: {refusal.text}"
     found = [
-        (adds, float(score) - sum(adds.values())) for adds, score in zip(named, scores, strict=True)
+        (adds, _rest(float(score), adds), float(score))
+        for adds, score in zip(named, scores, strict=True)
     ]
     if model.version == ranking.version:
         return found, ""
     return found, (
         f"Explained by version {model.version}, which has learned since: its scores may differ."
     )
+
+
+def _rest(score: float, adds: dict[str, float]) -> float:
+    rest = score - sum(adds.values())
+    return 0.0 if abs(rest) <= _ROUNDING * max(map(abs, (score, *adds.values()))) else rest

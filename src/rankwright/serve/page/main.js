@@ -14,7 +14,9 @@ import { themePart } from "./theme.js";
 import { tokenPart } from "./token.js";
 
 const announce = (text) => say($("announce"), text);
+const STILL = 8000; // ms after which the same figures are old ones: the store keeps the service waiting
 let lostAt = null;
+let fresh = { at: 0, since: 0 };
 
 const connection = (mood, text) => {
   $("connection").dataset.mood = mood;
@@ -48,7 +50,9 @@ now = poll("/v1/overview", {
   seen: (overview) => {
     if (lostAt !== null) announce("Connected again.");
     lostAt = null;
-    connection("good", "Live");
+    if (overview.at !== fresh.at) fresh = { at: overview.at, since: Date.now() };
+    if (Date.now() - fresh.since < STILL) connection("good", "Live");
+    else connection("warn", `Figures of ${clock(overview.at)}`);
     access.accepted();
     $("main").hidden = false;
     $("main").classList.remove("stale");

@@ -26,13 +26,13 @@ const bar = (parent, value, most) => {
   svg("rect", { class: value < 0 ? "b" : "a", x: value < 0 ? 60 - width : 60, width, y: 2, height: 8 }, root);
 };
 
-const reasons = (node, document) => {
+const reasons = (node, document, by) => {
   clear(node);
   if (!document.explanation) return;
   const entries = Object.entries(document.explanation);
-  if (document.rest !== null) entries.push(["all others", document.rest]);
+  if (document.rest) entries.push(["all others", document.rest]);
   const most = Math.max(...entries.map(([, value]) => Math.abs(value)), 1e-300);
-  const body = table(node, `Why ${document.id} has ${number(document.score, 5)}`, ["feature", "", ["adds", "n"]], { class: "why" });
+  const body = table(node, `What ${by} adds up for ${document.id}: ${number(document.explained, 5)}`, ["feature", "", ["adds", "n"]], { class: "why" });
   for (const [name, value] of entries) {
     const row = el("tr", {}, body);
     el("th", { scope: "row" }, row, name);
@@ -46,7 +46,7 @@ const documents = (node, found) => {
   const body = table(node, `Ranked by ${found.version}${found.arm ? `, arm ${found.arm}` : ""}, ${plural(found.n_documents, "document")}`, [["rank", "n"], "document", ["score", "n"]]);
   const choose = (one, row) => {
     for (const other of body.rows) other.classList.toggle("now", other === row);
-    reasons(side, one);
+    reasons(side, one, found.explained_by);
   };
   for (const one of found.documents) {
     const row = el("tr", {}, body);
