@@ -302,8 +302,7 @@ def test_a_comparator_that_is_no_file(tmp_path: Path) -> None:
 
 def test_no_bound_has_a_reason(tmp_path: Path) -> None:
     store = served(tmp_path, fitted("pamir"))
-    learn_all(store)
-    store.write([], [feedback(0)])
+    store.write([], [feedback(n) for n in range(5)])
     learn_all(store)
     record = record_of(store)
     assert record.bound is None

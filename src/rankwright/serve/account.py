@@ -73,6 +73,8 @@ class Account:
             return cls.closed(state["reason"])
         ledger = Ledger(_comparator(state["comparator"], first), dict(state["totals"]))
         ledger.has_start = state["has_start"]
+        if ledger.has_start:
+            ledger.enter(first)  # into the scale, which never moves
         return cls(ledger, "", state["comparator"])
 
     def state(self) -> dict[str, Any]:
@@ -104,7 +106,7 @@ class Account:
             return loss, None, _NOT_YET
         try:
             guarantee = model.guarantee(self.ledger)
-        except (ValueError, ArithmeticError) as error:
+        except (ValueError, TypeError, ArithmeticError) as error:
             return loss, None, " ".join(str(error).split())
         if not math.isfinite(guarantee.value):
             return guarantee.terms["loss"], None, "the bound is larger than any number."
