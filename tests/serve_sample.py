@@ -56,7 +56,9 @@ def open_service(path: Path, tokens: Tokens | None = None) -> Service:
     return service
 
 
-def fill(service: Service, n: int = 400, query: str = "query", seed: int = 0) -> None:
+def fill(
+    service: Service, n: int = 400, query: str = "query", seed: int = 0, learning: bool = True
+) -> None:
     """Rank and judge queries, by the store alone, and learn."""
     rng = np.random.default_rng(seed)
     store, look = service.store, service.board.look
@@ -85,7 +87,8 @@ def fill(service: Service, n: int = 400, query: str = "query", seed: int = 0) ->
             service.drift.tick()
     for i in range(0, n, 50):
         store.write(rankings[i : i + 50], events[i : i + 50])
-        learn(service)
+        if learning:
+            learn(service)
     service.board.refresh()
 
 

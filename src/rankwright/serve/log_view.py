@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rankwright.serve.board import Look
 from rankwright.serve.bodies import ExperimentResult, ModelVersion
-from rankwright.serve.experiments import ArmSums, judge
 from rankwright.serve.loss_line import ThinLine
+from rankwright.serve.models_api import model_versions, state_of
 from rankwright.serve.overview import Incumbent, LossLine, Promise, ShownRanking
 from rankwright.serve.promise import promise_of
 from rankwright.serve.ranking_view import shown_ranking
-from rankwright.serve.records import LearnerRecord
-from rankwright.serve.store.interface import Counts, Store
+from rankwright.serve.service import Service
+from rankwright.serve.store.interface import Counts
 
 _RANKINGS = 20
 
@@ -37,44 +35,39 @@ class LogViewer:
 
     Parameters
     ----------
-    store : Store
-    look : callable
-        Who serves now, as the board says.
+    service : Service
     """
 
-    def __init__(self, store: Store, look: Callable[[], Look]) -> None:
-        self._store = store
-        self._look = look
+    def __init__(self, service: Service) -> None:
+        self._service = service
         self._lines: dict[int, ThinLine] = {}
 
     def view(self) -> LogView:
         """Look now."""
-        store, look = self._store, self._look()
-        counts, number = store.counts(), look.serving.promoted
+        service, serving = self._service, self._service.board.serving
+        store, number = service.store, serving.promoted
         learner = store.learner(number)
         line = LossLine([], [], [])
         if learner is not None:
             thin = self._lines.setdefault(number, ThinLine())
             thin.read(store, number)
             line = thin.line(learner)
-        models = _model_versions(store, look)
+        models = model_versions(service)
         return LogView(
-            counts=counts,
-            serving=_incumbent(store, models, number, learner),
+            counts=store.counts(),
+            serving=_incumbent(service, models, number),
             promise=None if learner is None else promise_of(store, learner),
             line=line,
             models=models,
-            previous=look.serving.previous,
-            experiments=_results(store),
+            previous=serving.previous,
+            experiments=service.results.all(),
             rankings=[shown_ranking(ranking) for ranking in store.last_rankings(_RANKINGS)],
         )
 
 
-def _incumbent(
-    store: Store, models: list[ModelVersion], number: int, learner: LearnerRecord | None
-) -> Incumbent:
+def _incumbent(service: Service, models: list[ModelVersion], number: int) -> Incumbent:
+    """Return who ranks, or who would without the experiment."""
     (model,) = (one for one in models if one.model == number)
-    behind = 0 if learner is None else len(store.events(learner.position, 1000))
     return Incumbent(
         number,
         model.version,
@@ -83,43 +76,5 @@ def _incumbent(
         model.learns,
         model.learned,
         model.skipped,
-        behind,
-        0.0 if learner is None else learner.updated,
+        state_of(service).behind,
     )
-
-
-def _model_versions(store: Store, look: Look) -> list[ModelVersion]:
-    found = []
-    for record in store.models():
-        learner = look.learners.get(record.model_id)
-        found.append(
-            ModelVersion(
-                record.model_id,
-                str(record.model_id) if learner is None else learner.version,
-                record.kind,
-                record.digest,
-                record.added,
-                record.note,
-                record.learns,
-                record.model_id == look.serving.promoted,
-                0 if learner is None else learner.learned,
-                0 if learner is None else learner.skipped,
-            )
-        )
-    return found
-
-
-def _results(store: Store) -> list[ExperimentResult]:
-    found = []
-    for experiment in store.experiments():
-        arms = {name: _sums(values) for name, values in store.arm_values(experiment).items()}
-        found.append(judge(experiment, arms["a"], arms["b"]))
-    return found
-
-
-def _sums(values: list[tuple[str, float]]) -> ArmSums:
-    queries: dict[str, list[float]] = {}
-    for query, value in values:
-        queries.setdefault(query, []).append(value)
-    means = [sum(v) / len(v) for v in queries.values()]
-    return ArmSums(len(means), len(values), sum(means), sum(m * m for m in means))

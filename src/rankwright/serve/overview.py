@@ -48,7 +48,6 @@ class Incumbent(Struct):
     learned: int
     skipped: int
     behind: int
-    updated: float
 
 
 class LossLine(Struct):

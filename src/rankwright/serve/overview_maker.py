@@ -24,24 +24,26 @@ class OverviewMaker:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._viewer = LogViewer(service.store, lambda: service.board.look)
+        self._viewer = LogViewer(service)
         self._view = LogView()
         self._started = time.time()
         self._lock = threading.Lock()
         self._body = b""
-        self._made = 0.0
+        self._made = (0.0, 0)  # when, and of which generation of models
 
     def body(self) -> bytes:
         """Return the overview as JSON, at most a second old unless the store takes longer.
 
-        Only one thread makes it; others get what there is, and do not wait for a slow store.
+        Only one thread makes it; others get what there is, and do not wait for a slow store. A
+        promotion is seen at once by whoever made it.
         """
-        if self._body and time.monotonic() - self._made < _PERIOD:
+        (made, before), generation = self._made, self._service.board.serving.generation
+        if self._body and generation == before and time.monotonic() - made < _PERIOD:
             return self._body
-        if self._lock.acquire(blocking=not self._body):
+        if self._lock.acquire(blocking=not self._body or generation != before):
             try:
                 self._body = _encode(self.overview())
-                self._made = time.monotonic()
+                self._made = time.monotonic(), generation
             finally:
                 self._lock.release()
         return self._body

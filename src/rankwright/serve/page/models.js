@@ -32,12 +32,12 @@ export const modelsPart = (changed) => {
     `Every ranking from now on is by ${model.kind} ${model.version}${running ? "; the experiment that runs is ended" : ""}. ${FALLEN}`,
     "Promote",
   ]);
-  const back = (model) => change(model, "/v1/models/rollback", {}, [
+  const back = (model, served) => change(model, `/v1/models/rollback?leave=${served}`, {}, [
     `Roll back to model ${model.model}?`,
     `Every ranking from now on is by ${model.kind} ${model.version}, which was served before. ${FALLEN}`,
     "Roll back",
   ]);
-  const draw = part($("models"), (node, { models, previous, running }) => {
+  const draw = part($("models"), (node, { models, previous, served, running }) => {
     const body = table(node, "Models, newest first", [
       "model", "kind", "note", "added", ["learned", "n"], ["skipped", "n"], "file", ["", "hide"],
     ]);
@@ -57,8 +57,8 @@ export const modelsPart = (changed) => {
       const last = model.model === previous && !running;
       const button = el("button", { type: "button", "data-key": `promote ${model.model}` }, cell, last ? "Roll back" : "Promote");
       button.setAttribute("aria-label", last ? `Roll back to model ${model.model}` : `Promote model ${model.model}`);
-      button.addEventListener("click", () => (last ? back(model) : promote(model, running)));
+      button.addEventListener("click", () => (last ? back(model, served) : promote(model, running)));
     }
   });
-  return ({ models, previous, experiments }) => draw({ models, previous, running: arms(experiments) });
+  return ({ models, previous, serving, experiments }) => draw({ models, previous, served: serving?.model, running: arms(experiments) });
 };
