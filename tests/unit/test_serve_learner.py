@@ -184,7 +184,7 @@ def test_reasons_are_counted(tmp_path: Path) -> None:
 def test_a_model_learns_only_while_it_is_served(tmp_path: Path) -> None:
     store = served(tmp_path, fitted(), fitted(seed=3), other_model())
     for number, word in enumerate(
-        "good,promote 2,good,good,promote 1,good,promote 3,good,experiment,good,end,good".split(",")
+        ["good", "promote 2", "good", "good", "promote 1", "good", "promote 3", "good", "experiment", "good", "end", "good"]
     ):
         do(store, number, word)
     learn_all(store)

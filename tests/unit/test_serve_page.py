@@ -28,7 +28,7 @@ from rankwright.serve.settings import Settings
 from rankwright.serve.store.interface import StoreUnavailableError
 from rankwright.serve.telemetry import Telemetry
 from rankwright.serve.tokens import Tokens, parse_tokens
-from tests.serve_sample import NAMES, fill, open_service, two_arms
+from tests.page_sample import NAMES, fill, open_service, two_arms
 
 TOKEN = "a-token-of-many-letters"
 
@@ -202,9 +202,7 @@ def test_events_that_wait_are_behind(service: Service) -> None:
     assert (found.learned, found.behind) == (10, 7)
 
 
-def test_without_a_store_the_figures_stay(
-    filled: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_store_the_figures_stay(filled: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     maker = OverviewMaker(filled)
     before = maker.overview()
 
@@ -298,7 +296,9 @@ def test_a_ranking_that_is_not_there(service: Service, ranking_id: str) -> None:
 def marks(n: int, start: int = 0) -> list[Mark]:
     nothing = np.empty(0)
     return [
-        Mark(1, 2 * i, i, b"", nothing.astype(np.int64), nothing, 0.5 * i, None if i < 3 else 3.0 * i)
+        Mark(
+            1, 2 * i, i, b"", nothing.astype(np.int64), nothing, 0.5 * i, None if i < 3 else 3.0 * i
+        )
         for i in range(start + 1, start + n + 1)
     ]
 

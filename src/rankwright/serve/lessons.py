@@ -154,6 +154,6 @@ class Taker:
 
     def _are_classes(self, labels: Floats) -> bool:
         classes = self._classes
-        assert classes is not None  # noqa: S101
+        assert classes is not None
         at = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
         return bool((classes[at] == labels).all())

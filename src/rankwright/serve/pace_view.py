@@ -39,7 +39,9 @@ def pace_of(telemetry: Telemetry) -> Pace:
     """Return rates and latencies of the last minute; nothing for seconds before the start."""
     moments = telemetry.history[-SECONDS - 1 :]
 
-    def between(before: tuple[float, list[float]], after: tuple[float, list[float]], route: str) -> Tally:
+    def between(
+        before: tuple[float, list[float]], after: tuple[float, list[float]], route: str
+    ) -> Tally:
         pairs = zip(
             telemetry.latencies(before[1], route), telemetry.latencies(after[1], route), strict=True
         )
