@@ -20,7 +20,7 @@ _RANKINGS = 20
 class LogView:
     """What the store said at one moment; shown on while it does not answer."""
 
-    counts: Counts = Counts(0, 0, 0)
+    counts: Counts = field(default_factory=lambda: Counts(0, 0, 0))
     serving: Incumbent | None = None
     promise: Promise | None = None
     line: LossLine = field(default_factory=lambda: LossLine([], [], []))
