@@ -89,6 +89,21 @@ class Telemetry:
         """Keep the sums of this moment; called once a second, for what was lately."""
         self._history.append((monotonic(), self.sums()))
 
+    @property
+    def workers(self) -> int:
+        """How many processes these figures are of."""
+        return self._workers
+
+    @property
+    def history(self) -> list[tuple[float, list[float]]]:
+        """The sums of the last minute, a moment each, oldest first."""
+        return list(self._history)
+
+    def latencies(self, sums: Sequence[float], route: str) -> Sequence[float]:
+        """Return how many requests of a route there are in each of ``BUCKETS``, and above."""
+        begin = self._routes[route] + len(STATUSES)
+        return sums[begin : begin + len(BUCKETS) + 1]
+
     def recent(self, route: str, span: float = 10.0) -> Recent:
         """Return rate and latencies of a route over the last seconds."""
         now, after = monotonic(), self.sums()
