@@ -58,7 +58,7 @@ def docs_page() -> str:
     """Return the page."""
     api = openapi()
     parts = [
-        _section(path, method, told)
+        _operation_html(path, method, told)
         for path, of in api["paths"].items()
         for method, told in of.items()
     ]
@@ -77,7 +77,7 @@ def docs_page() -> str:
     )
 
 
-def _section(path: str, method: str, told: dict[str, Any]) -> str:
+def _operation_html(path: str, method: str, told: dict[str, Any]) -> str:
     rows = [f"<h2>{method.upper()} {escape(path)}</h2><p>{escape(told['summary'])}</p>"]
     if "description" in told:
         rows.append(f"<p>{escape(told['description'])}</p>")

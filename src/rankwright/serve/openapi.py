@@ -192,7 +192,7 @@ def _described(path: str, operation: Operation, schemas: dict[str, Any]) -> dict
     refused = {"content": {JSON: {"schema": schemas[repr(b.Problem)]}}}
     found: dict[str, Any] = {
         "summary": operation.summary,
-        "responses": {str(operation.status): _answer(operation, schemas)}
+        "responses": {str(operation.status): _response(operation, schemas)}
         | {str(status): {"description": _WHY[status], **refused} for status in sorted(statuses)},
         "security": [{"token": []}] if operation.scope else [],
     }
@@ -216,7 +216,7 @@ def _described(path: str, operation: Operation, schemas: dict[str, Any]) -> dict
     return found
 
 
-def _answer(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _response(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     if isinstance(operation.gives, str):
         content = {operation.gives: {"schema": _NUMBERS}}
     else:
