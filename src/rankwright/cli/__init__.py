@@ -27,10 +27,13 @@ from rankwright.cli import (
     export,
     formula,
     info,
+    log,
     noise_study,
     path,
     predict,
+    replay,
     reproduce,
+    serve,
     simulate,
     train,
     tune,
@@ -108,6 +111,9 @@ for command in (
     app.command()(with_columns(command))
 app.add_typer(datasets.app, name="datasets")
 app.command()(reproduce.reproduce)
+app.command()(serve.serve)
+app.command()(replay.replay)
+app.add_typer(log.app, name="log")
 
 
 def main() -> None:
