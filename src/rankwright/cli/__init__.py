@@ -31,6 +31,7 @@ from rankwright.cli import (
     path,
     predict,
     reproduce,
+    serve,
     simulate,
     train,
     tune,
@@ -108,6 +109,7 @@ for command in (
     app.command()(with_columns(command))
 app.add_typer(datasets.app, name="datasets")
 app.command()(reproduce.reproduce)
+app.command()(serve.serve)
 
 
 def main() -> None:
