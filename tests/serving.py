@@ -54,7 +54,7 @@ class Caller:
 
     async def _all(self, calls: list[tuple[str, str, Fields]]) -> list[httpx.Response]:
         transport = httpx.ASGITransport(app=self.app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await asyncio.gather(*(client.request(m, p, **more) for m, p, more in calls))
 
     def rank(self, query: str = "q", n: int = 4) -> Fields:
