@@ -67,6 +67,20 @@ def test_labels_of_a_ranking_are_learned_in_its_order(caller: Caller) -> None:
     assert logged.new.value == pytest.approx(1 / math.log2(second + 1))
 
 
+def test_documents_of_equal_scores_are_learned_in_the_order_that_was_answered(
+    caller: Caller,
+) -> None:
+    """Many of them: few stay in order by any way of sorting."""
+    documents = [{"id": f"d{i}", "features": features(i % 3)} for i in range(200)]
+    ranked = caller("POST", "/v1/rank", json={"query": "q", "documents": documents}).json()
+    order = [placed["id"] for placed in ranked["documents"]]
+    labels = dict.fromkeys(order, 1)
+    caller.feedback({"event_id": "e", "ranking_id": ranked["ranking_id"], "labels": labels})
+    lesson = lessons(caller)[0].new.lesson
+    assert lesson is not None
+    assert lesson.ids == order
+
+
 def test_two_feedbacks_of_a_ranking_are_two_lessons(caller: Caller) -> None:
     name = caller.rank()["ranking_id"]
     caller.feedback({"event_id": "e1", "ranking_id": name, "labels": {"d0": 1}})

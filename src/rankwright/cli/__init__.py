@@ -27,9 +27,11 @@ from rankwright.cli import (
     export,
     formula,
     info,
+    log,
     noise_study,
     path,
     predict,
+    replay,
     reproduce,
     serve,
     simulate,
@@ -110,6 +112,8 @@ for command in (
 app.add_typer(datasets.app, name="datasets")
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)
+app.command()(replay.replay)
+app.add_typer(log.app, name="log")
 
 
 def main() -> None:

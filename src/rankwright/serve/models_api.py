@@ -132,7 +132,7 @@ def _add_model(service: Service, content: bytes, note: str, force: bool) -> Mode
             f"{conflict}. With ?force=true it is kept.",
             "body",
         )
-    record = service.store.add_model(content, kind, can_learn(kind), time.time(), note)
+    record = service.store.add_model(content, kind, can_learn(content), time.time(), note)
     return _as_version(record, service.store.learners(), service.store.serving())
 
 

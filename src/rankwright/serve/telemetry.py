@@ -89,18 +89,27 @@ class Telemetry:
         """Keep the sums of this moment; called once a second, for what was lately."""
         self._history.append((monotonic(), self.sums()))
 
-    def recent(self, route: str, span: float = 10.0) -> Recent:
-        """Return rate and latencies of a route over the last seconds."""
-        now, after = monotonic(), self.sums()
-        kept = list(self._history)
-        if not kept:
-            return Recent(0.0, 0.0, 0.0, 0.0)
-        then, before = next((one for one in reversed(kept) if now - one[0] >= span), kept[0])
+    @property
+    def workers(self) -> int:
+        """How many processes these figures are of."""
+        return self._workers
+
+    @property
+    def history(self) -> list[tuple[float, list[float]]]:
+        """The sums of the last minute, a moment each, oldest first."""
+        return list(self._history)
+
+    def latencies(self, sums: Sequence[float], route: str) -> Sequence[float]:
+        """Return how many requests of a route there are in each of ``BUCKETS``, and above."""
         begin = self._routes[route] + len(STATUSES)
-        cells = slice(begin, begin + len(BUCKETS) + 1)
-        counts = [b - a for a, b in zip(before[cells], after[cells], strict=True)]
-        rate = sum(counts) / max(now - then, 1e-3)
-        return Recent(rate, *(percentile(counts, share) for share in (0.5, 0.9, 0.99)))
+        return sums[begin : begin + len(BUCKETS) + 1]
+
+    def of_route(self, sums: Sequence[float], route: str) -> RouteSums:
+        """Return what sums say of a route."""
+        begin = self._routes[route]
+        seconds = sums[begin + _ROUTE - 1]
+        by_status = sums[begin : begin + len(STATUSES)]
+        return RouteSums(by_status, self.latencies(sums, route), seconds)
 
     def total(self, counter: str) -> float:
         """Return one of ``COUNTERS``, of all workers."""
@@ -113,13 +122,12 @@ class Telemetry:
         self._map.close()
 
 
-class Recent(NamedTuple):
-    """Requests a second, and percentiles of their latency in seconds."""
+class RouteSums(NamedTuple):
+    """Requests of a route by status and by latency, and the sum of their seconds."""
 
-    rate: float
-    p50: float
-    p90: float
-    p99: float
+    by_status: Sequence[float]
+    by_latency: Sequence[float]
+    seconds: float
 
 
 def percentile(counts: Sequence[float], share: float) -> float:
