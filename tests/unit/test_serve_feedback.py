@@ -257,6 +257,25 @@ def test_a_ranking_that_waits_to_be_written_is_found(
     assert caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"a": 1}})["accepted"]
 
 
+def test_a_batch_may_speak_of_rankings_that_wait_and_of_written_ones(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.array([features(0)])
+    known = {
+        name: Ranking(name, time.time(), query, "1", None, ["a"], np.array([1.0]), X)
+        for name, query in ((new_ranking_id(time.time() - 60), query) for query in "xy")
+    }
+    waits, written = known
+    monkeypatch.setattr(caller.service.writer, "pending", {waits: known[waits]}.get)
+    caller.service.store.write([known[written]], [])
+    batch = [
+        {"event_id": name, "ranking_id": name, "labels": {"a": 1}} for name in (written, waits)
+    ]
+    assert [entry["accepted"] for entry in caller.feedback(batch)] == [True, True]
+    found = [event.new.lesson and event.new.lesson.query for event in lessons(caller)]
+    assert found == ["y", "x"]
+
+
 def test_rankings_without_features_teach_nothing(tmp_path: Path) -> None:
     with serving(tmp_path, log=Log.ids) as caller:
         name = caller.rank()["ranking_id"]
