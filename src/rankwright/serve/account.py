@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from rankwright.estimator import as_model
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
 from rankwright.online.comparator import DualComparator
@@ -139,12 +140,12 @@ def why_no_comparator(comparator: Any, model: Any) -> str | None:
     widths = comparator.n_features_in_, model.n_features_in_
     if widths[0] != widths[1]:
         return f"the comparator must have the model's {widths[1]} features, but has {widths[0]}."
-    names = [vars(m).get("feature_names_in_") for m in (comparator, model)]
-    if None not in names and list(names[0]) != list(names[1]):
+    names = [as_model(m).features().names for m in (comparator, model)]
+    if names[0] is not None and names[1] is not None and names[0] != names[1]:
         return "the comparator must have the features of the model in their order."
-    classes = [vars(m).get("classes_") for m in (comparator, model)]
-    if classes[0] is not None and not np.array_equal(classes[0], classes[1]):
-        return f"the comparator must have the model's classes, {np.asarray(classes[1]).tolist()}."
+    classes = [np.asarray(vars(m).get("classes_", [])).tolist() for m in (comparator, model)]
+    if classes[0] != classes[1]:
+        return f"the comparator must have the model's classes, {classes[1]}, but has {classes[0]}."
     try:
         Ledger(_as_given(comparator)).enter(model)
     except (TypeError, ValueError) as error:
