@@ -20,7 +20,7 @@ from rankwright.serve.tokens import parse_tokens
 from tests.page_sample import N_FEATURES, fill, open_service, serving, two_arms
 from tests.systems.browsing import CONTRAST, FOCUS
 
-HOSTILE = "<img src=x onerror=\"(window.ran ||= []).push(1)\"><script>window.ran = [2]</script>"
+HOSTILE = '<img src=x onerror="(window.ran ||= []).push(1)"><script>window.ran = [2]</script>'
 ADMIN, READER = "an-admin-token-of-letters", "a-reading-token-of-letters"
 
 
@@ -109,7 +109,7 @@ def page(browser: Any, site: Site, told: Told) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1320, "height": 900}, color_scheme="light")
     yield opened(context, site, told)
     context.close()
-    # No error, no breach of the policy, no request to anywhere else; only of a service that is away.
+    # No error, no breach of the policy, no request to elsewhere; only of a service that is away.
     assert [line for line in told if "ERR_CONNECTION_REFUSED" not in line] == []
 
 
@@ -162,7 +162,9 @@ def test_charts_are_sentences_and_tables_too(page: Any, site: Site) -> None:
     eventually(page, "document.querySelector('#loss tbody th').textContent === '350'")
     box = page.locator("#loss svg").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    assert re.search(r"after \d+ events\s*bound: [\d.]+\s*loss: [\d.]+", page.locator("#tip").inner_text())
+    assert re.search(
+        r"after \d+ events\s*bound: [\d.]+\s*loss: [\d.]+", page.locator("#tip").inner_text()
+    )
 
 
 def test_what_passes_through_is_drawn(page: Any, site: Site) -> None:
@@ -506,27 +508,44 @@ def test_every_control_is_reached_by_tab_and_seen(page: Any) -> None:
     assert order == sorted(order)  # as it stands on the page
 
 
+FACTS = """
+() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const named = (e) =>
+    e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length;
+  const references = ['aria-labelledby', 'aria-describedby', 'aria-controls'];
+  const targets = (e) =>
+    references.flatMap((a) => (e.getAttribute(a) ?? '').split(' ').filter(Boolean));
+  return {
+    captions: all('table').filter((t) => !t.caption?.textContent).length,
+    scopes: all('th:not([scope])').length,
+    nameless: all('button, select, input, a, summary').filter((e) => !named(e)).length,
+    ids: all('[id]').map((e) => e.id),
+    levels: all('h1, h2, h3').filter((e) => e.checkVisibility()).map((e) => +e.tagName[1]),
+    refs: all('*').flatMap(targets).filter((id) => !document.getElementById(id)),
+    drawings: all('svg').filter((s) => !s.closest('[aria-hidden=true], [role=img]')).length,
+    live: all('[aria-live], [role=status], [role=alert]').length,
+  };
+}
+"""
+SPOKEN = """
+async () => {
+  const said = [];
+  const place = document.getElementById('announce');
+  new MutationObserver(() => said.push(place.textContent))
+    .observe(place, { childList: true, characterData: true, subtree: true });
+  await new Promise((done) => setTimeout(done, 5000));
+  return said;
+}
+"""
+
+
 def test_tables_headings_and_names(page: Any, site: Site) -> None:
     two_arms(site.service)
     fill(site.service, 150, "judged", 8)
     page.wait_for_selector("#experiments .interval")
     everything_open(page)
-    facts = page.evaluate(
-        """() => ({
-          captions: [...document.querySelectorAll('table')].filter((t) => !t.caption?.textContent).length,
-          scopes: document.querySelectorAll('th:not([scope])').length,
-          nameless: [...document.querySelectorAll('button, select, input, a, summary')].filter((e) =>
-            !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length,
-          ids: [...document.querySelectorAll('[id]')].map((e) => e.id),
-          levels: [...document.querySelectorAll('h1, h2, h3')].filter((e) => e.checkVisibility()).map((e) => +e.tagName[1]),
-          refs: [...document.querySelectorAll('[aria-labelledby], [aria-describedby], [aria-controls]')]
-            .flatMap((e) => ['aria-labelledby', 'aria-describedby', 'aria-controls']
-              .flatMap((a) => (e.getAttribute(a) ?? '').split(' ').filter(Boolean)))
-            .filter((id) => !document.getElementById(id)),
-          drawings: [...document.querySelectorAll('svg')].filter((s) => !s.closest('[aria-hidden=true], [role=img]')).length,
-          live: document.querySelectorAll('[aria-live], [role=status], [role=alert]').length,
-        })"""
-    )
+    facts = page.evaluate(FACTS)
     assert (facts["captions"], facts["scopes"], facts["nameless"]) == (0, 0, 0)
     assert len(facts["ids"]) == len(set(facts["ids"]))
     assert facts["levels"][0] == 1
@@ -538,13 +557,5 @@ def test_tables_headings_and_names(page: Any, site: Site) -> None:
     for role in ("banner", "navigation", "main", "contentinfo"):
         assert page.get_by_role(role).count() == 1
     assert page.locator("html").get_attribute("lang") == "en"
-    said = page.evaluate(
-        """async () => {
-          const said = [];
-          new MutationObserver(() => said.push(document.getElementById('announce').textContent))
-            .observe(document.getElementById('announce'), { childList: true, characterData: true, subtree: true });
-          await new Promise((done) => setTimeout(done, 5000));
-          return said;
-        }"""
-    )
+    said = page.evaluate(SPOKEN)
     assert said == []  # nothing is spoken while nothing changes
