@@ -28,7 +28,8 @@ NAMES = ["bm25_title", "bm25_text", "clicks_7d", "rating", "price", "age_days", 
 TASTE = np.array([1.0, 0.4, 0.9, 0.5, -0.6, -0.2, 0.3, 0.1])
 THINGS = ["red shoes", "tent", "desk lamp", "usb cable", "rain jacket", "kids bike", "coffee mill"]
 SECONDS = 64
-WIDTH, HEIGHT = 1320, 1010
+COMMAND = ["serve", "monday.rw", "--comparator", "best.rw", "--port", "0"]
+WIDTH = 1320
 
 
 class Shop:
@@ -93,8 +94,7 @@ def take_serve(browser: Browser) -> None:
         rw.save(trained(30, 1.5, 2), folder / "candidate.rw")
         rw.save(trained(400, 0.7, 3), folder / "best.rw")
         process = subprocess.Popen(
-            [sys.executable, "-m", "rankwright", "serve", "monday.rw", "--port", "0"]
-            + ["--comparator", "best.rw", "--workers", "2"],
+            [sys.executable, "-m", "rankwright", *COMMAND],
             cwd=folder,
             stdout=subprocess.PIPE,
             text=True,
@@ -104,12 +104,13 @@ def take_serve(browser: Browser) -> None:
             lines = (re.search(r"http://[\w.:]+", line) for line in process.stdout)
             url = next(found.group() for found in lines if found)
             simulate(url, folder)
-            page = browser.new_page(
-                viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
-            )
+            page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
             page.goto(url)
             page.wait_for_selector("html[data-ready=yes]")
-            page.screenshot(path=PICTURE)
+            box = page.locator("#ranked").bounding_box()
+            assert box is not None
+            clip = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"]}
+            page.screenshot(path=PICTURE, clip=clip, full_page=True)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
