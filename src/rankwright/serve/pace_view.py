@@ -44,19 +44,21 @@ def pace_of(telemetry: Telemetry) -> Pace:
     """Return rates and latencies of the last minute; nothing for seconds before the start."""
     moments = telemetry.history[-SECONDS - 1 :]
     pairs = list(pairwise(moments))
-    requests = [_between(telemetry, before, after, RANK).rate for before, after in pairs]
+    requests = [_tally_between(telemetry, before, after, RANK).rate for before, after in pairs]
     # A request may have many queries; where rankings are not logged they are not counted either.
     ranked = [_rate(telemetry, before, after, *_RANKED) for before, after in pairs]
     judged = [_rate(telemetry, before, after, *_JUDGED) for before, after in pairs]
     latencies = [
-        _between(telemetry, moments[max(0, i - WINDOW)], moments[i], RANK).percentiles
+        _tally_between(telemetry, moments[max(0, i - WINDOW)], moments[i], RANK).percentiles
         for i in range(1, len(moments))
     ]
     nothing: Percentiles = (None, None, None)
-    p50, p95, p99 = zip(*_filled(latencies, nothing), strict=True)
+    p50, p95, p99 = zip(*_for_a_minute(latencies, nothing), strict=True)
     return Pace(
-        rankings=_filled([round(max(both), 2) for both in zip(requests, ranked, strict=True)], 0.0),
-        feedback=_filled([round(rate, 2) for rate in judged], 0.0),
+        rankings=_for_a_minute(
+            [round(max(both), 2) for both in zip(requests, ranked, strict=True)], 0.0
+        ),
+        feedback=_for_a_minute([round(rate, 2) for rate in judged], 0.0),
         p50=list(p50),
         p95=list(p95),
         p99=list(p99),
@@ -65,7 +67,7 @@ def pace_of(telemetry: Telemetry) -> Pace:
     )
 
 
-def _between(telemetry: Telemetry, before: Moment, after: Moment, route: str) -> Tally:
+def _tally_between(telemetry: Telemetry, before: Moment, after: Moment, route: str) -> Tally:
     then, now = (telemetry.latencies(sums, route) for _, sums in (before, after))
     counts = [b - a for a, b in zip(then, now, strict=True)]
     return Tally(sum(counts) / max(after[0] - before[0], 1e-3), counts)
@@ -79,14 +81,14 @@ def _rate(telemetry: Telemetry, before: Moment, after: Moment, *counters: str) -
     return (now - then) / max(after[0] - before[0], 1e-3)
 
 
-def _filled(values: list[T], empty: T) -> list[T]:
+def _for_a_minute(values: list[T], empty: T) -> list[T]:
     return [empty] * (SECONDS - len(values)) + values
 
 
 def _routes(telemetry: Telemetry, moments: list[Moment]) -> list[RoutePace]:
     if not moments:
         return []
-    found = [(route, _between(telemetry, moments[0], moments[-1], route)) for route in ROUTES]
+    found = [(route, _tally_between(telemetry, moments[0], moments[-1], route)) for route in ROUTES]
     return [
         RoutePace(route, tally.requests, *tally.percentiles)
         for route, tally in found
