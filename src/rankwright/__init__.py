@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankwright import (
         baselines,
+        client,
         comparison,
         data,
         distilling,
@@ -111,6 +112,7 @@ _WHERE = {
 }
 _PACKAGES = (
     "baselines",
+    "client",
     "comparison",
     "data",
     "distilling",
@@ -163,6 +165,7 @@ __all__ = [
     "Scorer",
     "WidrowHoff",
     "baselines",
+    "client",
     "compare",
     "comparison",
     "data",
