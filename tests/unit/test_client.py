@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -21,6 +22,21 @@ from rankwright.client import Client, RankedQuery, ServiceError
 httpx = pytest.importorskip("httpx")
 
 X = np.array([[0.25, 1.0], [0.75, 0.0]])
+
+
+def decoded(request: Any) -> Any:
+    """Return the body of a request, of an .npy as that of JSON."""
+    if request.headers.get("Content-Type") != "application/x-npy":
+        return json.loads(request.content) if request.content else None
+    matrix = np.load(io.BytesIO(request.content), allow_pickle=False)
+    told = dict(request.url.params)
+    documents = zip(told["ids"].split(","), matrix.tolist(), strict=True)
+    body = {"query": told["query"], "documents": [{"id": i, "features": x} for i, x in documents]}
+    return (
+        body
+        | ({"k": int(told["k"])} if "k" in told else {})
+        | ({"explain": True} if told.get("explain") == "true" else {})
+    )
 
 
 class Service:
@@ -43,7 +59,7 @@ class Service:
             return self.answer(request)
 
     def answer(self, request: Any) -> Any:
-        body = json.loads(request.content) if request.content else None
+        body = decoded(request)
         path = request.url.path
         if path == "/v1/rank":
             done = [self.ranked(one) for one in (body if isinstance(body, list) else [body])]
@@ -105,7 +121,7 @@ class Service:
         return 200, {"accepted": True, "duplicate": False}
 
     def bodies(self) -> list[Any]:
-        return [json.loads(request.content) for request in self.requests]
+        return [decoded(request) for request in self.requests]
 
 
 def refused(status: int, **headers: str) -> Callable[[Any], Any]:
@@ -199,6 +215,30 @@ def test_frames_go_by_name_and_their_nulls_are_missing(
         "k": 1,
         "explain": True,
     }
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8", ">f8", ">f4", "i8", "u1", "bool"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_is_sent_as_it_is_in_memory(
+    client: Client, service: Service, dtype: str, order: Any
+) -> None:
+    matrix = np.array([[0, 1], [1, 1], [1, 0]], dtype=dtype, order=order)
+    client.rank("é & q", ids=["a=b", "c d", "é"], X=matrix, k=2, explain=True)
+    client.rank("é & q", ids=["a,b", "c d", "é"], X=matrix, k=2, explain=True)
+    (binary, text), kinds = service.bodies(), [r.headers["Content-Type"] for r in service.requests]
+    assert kinds == ["application/x-npy", "application/json"]
+    text["documents"][0]["id"] = "a=b"
+    assert binary == text
+    sent = np.load(io.BytesIO(service.requests[0].content))
+    assert sent.dtype == ("<f4" if dtype == "<f4" else "<f8")
+    assert sent.flags.c_contiguous
+
+
+def test_many_ids_go_in_the_body(client: Client, service: Service) -> None:
+    ids = [f"document number {i}" for i in range(400)]
+    ranking = client.rank("q", ids=ids, X=np.ones((400, 1)))
+    assert service.requests[0].headers["Content-Type"] == "application/json"
+    assert ranking.ids == tuple(ids)
 
 
 def test_integers_are_ids_too(client: Client, service: Service) -> None:
@@ -488,6 +528,7 @@ def test_an_error_knows_its_field_and_can_be_pickled(client: Client, service: Se
         (lambda c: c.rank("q", ids=["a", "a"], X=X), "'a' is there twice"),
         (lambda c: c.rank("q", ["ab"]), "each document must be (id, features) or"),
         (lambda c: c.rank(None, {"a": [1]}), "query must be a text or an integer, but is None."),
+        (lambda c: c.rank("\ud800", {"a": [1]}), "query must be text that UTF-8 can hold"),
         (lambda c: c.rank("q", {1.5: [1]}), "the id of a document must be a text or an integer"),
         (
             lambda c: c.rank("q", {"a": [1, float("nan")]}),

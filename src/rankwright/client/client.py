@@ -19,7 +19,15 @@ from rankwright.client.results import (
     Receipt,
     ServiceState,
 )
-from rankwright.client.sending import Features, as_id, asked_documents, json_bytes, rank_body
+from rankwright.client.sending import (
+    Features,
+    as_id,
+    asked_documents,
+    json_bytes,
+    npy_bytes,
+    rank_body,
+    rank_parameters,
+)
 
 _BATCH = 200  # queries or events of one call: far below the service's limits
 _GONE = 410  # the ranking is not there any more: the features are needed
@@ -118,8 +126,13 @@ class Client:
         """
         name = as_id(query, "query")
         asked = asked_documents(documents, ids, X)
-        body = json_bytes(rank_body(name, asked, k, explain))
-        return _ranked(name, asked, self._caller.call(Outgoing("POST", "/v1/rank", body)))
+        content, params = npy_bytes(X), rank_parameters(name, asked, k, explain)
+        if content is None or params is None:
+            body = json_bytes(rank_body(name, asked, k, explain))
+            outgoing = Outgoing("POST", "/v1/rank", body)
+        else:
+            outgoing = Outgoing("POST", "/v1/rank", content, "application/x-npy", params)
+        return _ranked(name, asked, self._caller.call(outgoing))
 
     def rank_many(
         self,

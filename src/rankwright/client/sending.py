@@ -7,17 +7,21 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 from rankwright.extras import load_extra
 
+_LONGEST_IDS = 6000  # characters: addresses are shorter than 8,000 with most proxies
 Features = Any  # numbers in the model's order, or by name; None is a missing value
 
 
 def as_id(value: object, what: str) -> str:
     """Return an id as the service has it: a text; integers become one."""
     if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
+            raise ValueError(f"{what} must be text that UTF-8 can hold, but is {value!r}.")
         return str(value)
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return str(int(value))
@@ -102,17 +106,29 @@ def _frame_rows(
     ]
 
 
-def is_matrix(X: Any) -> bool:
-    """Tell whether features can be sent as they are in memory."""
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
-
-
-def npy_bytes(X: np.ndarray[Any, Any]) -> bytes:
-    """Return an array as the contents of an ``.npy`` file: float32 or float64, rows together."""
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+def npy_bytes(X: Any) -> bytes | None:
+    """Return an array as the contents of an ``.npy`` file; None of what is none, or not finite."""
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"):
+        return None
+    X = X if X.dtype in ("<f4", "<f8") else X.astype("<f8")
+    if not np.isfinite(X).all():
+        return None
     file = io.BytesIO()
     np.save(file, np.ascontiguousarray(X), allow_pickle=False)
     return file.getvalue()
+
+
+def rank_parameters(
+    query: str, ids: Iterable[str], k: int | None, explain: bool
+) -> dict[str, str] | None:
+    """Return what stands in the address beside an ``.npy``; None if the ids do not fit there."""
+    names = list(ids)
+    found = {"query": query, "ids": ",".join(names)}
+    if any("," in name for name in names) or len(quote(found["ids"])) > _LONGEST_IDS:
+        return None
+    if k is not None:
+        found["k"] = str(k)
+    return found | ({"explain": "true"} if explain else {})
 
 
 def listed_documents(asked: Mapping[str, Features]) -> list[dict[str, Any]]:
