@@ -62,8 +62,14 @@ class Store(Protocol):
         """Write these, and return when they are durable: one outcome for each event.
 
         The events get their places in the order in which they are given. Of a duplicate or a
-        conflict nothing is written. All or nothing: StoreUnavailableError leaves nothing behind.
+        conflict nothing is written. All or nothing: StoreUnavailableError leaves nothing behind,
+        but if the connection was lost during the commit, it may have left everything: events sent
+        again are then duplicates. ValueError: a text that no database can hold.
         """
+        ...
+
+    def probe(self) -> None:
+        """Write a few bytes durably; StoreUnavailableError if that cannot be done."""
         ...
 
     def ranking(self, ranking_id: str) -> Ranking | None:
@@ -85,8 +91,9 @@ class Store(Protocol):
     def expire(self, before: float) -> int:
         """Empty what is older than a time; return how many events were emptied.
 
-        Rankings go. Events that every active learner has passed lose their lesson, and keep
-        their place, id and digest: an event sent again is still known.
+        Rankings go. Events that every learner has passed lose their lesson, and keep their place,
+        id and digest: an event sent again is still known. Those of experiments keep query and
+        value too. ``base`` then has what the learners knew.
         """
         ...
 
@@ -109,8 +116,9 @@ class Store(Protocol):
     def promote(self, model_id: int, at: float, event_id: str) -> Serving:
         """Serve a model from here on: an event of the log. KeyError without it.
 
-        A model that learns gets its learner, or wakes it, in the same transaction. An experiment
-        that runs is ended first.
+        A model that learns gets its learner in the same transaction; one that is there wakes when
+        it meets the event. An experiment that runs is ended first. The model that is served
+        already, without an experiment, is left as it is, without an event.
         """
         ...
 
@@ -126,6 +134,10 @@ class Store(Protocol):
 
     def learner(self, model_id: int) -> LearnerRecord | None:
         """Return a learner with its content."""
+        ...
+
+    def base(self, model_id: int) -> LearnerRecord | None:
+        """Return a learner as it was when events were last emptied, to replay from; else None."""
         ...
 
     def advance(self, since: int, learner: LearnerRecord, mark: Mark | None) -> None:

@@ -1,0 +1,84 @@
+"""What the two databases do differently, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from rankwright.serve.store.interface import Election, StoreError, StoreUnavailableError
+
+
+class Backend(Protocol):
+    """A database that is open."""
+
+    name: str  # as messages name it: never with a password
+    insert: Callable[..., Any]  # that knows ``on_conflict_do_nothing``
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Give a connection for one transaction that only reads."""
+        ...
+
+    def writing(self, *, append: bool) -> AbstractContextManager[Connection]:
+        """Give a connection for one transaction, which is durable at the end.
+
+        With ``append`` no other one appends to the log meanwhile, in any process.
+        """
+        ...
+
+    def pinned(self) -> AbstractContextManager[Backend]:
+        """Give a backend that sees one moment."""
+        ...
+
+    def n_bytes(self, connection: Connection) -> int:
+        """Return how much disk is used."""
+        ...
+
+    def shrink(self) -> None:
+        """Give disk back after rows were removed, where that can be done in between."""
+        ...
+
+    def election(self) -> Election:
+        """Return a candidate."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+@contextmanager
+def translated(name: str, judge: Callable[[BaseException], str | None]) -> Iterator[None]:
+    """Say in one line what a database did not do.
+
+    Parameters
+    ----------
+    name : str
+        Of the store.
+    judge : callable
+        Returns why the store does not answer now; None if the error is of another kind.
+    """
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        if isinstance(error, StoreUnavailableError):
+            raise
+        cause: BaseException = error
+        if isinstance(error, DBAPIError) and error.orig is not None:
+            cause = error.orig
+        reason = judge(cause)
+        if reason is not None:
+            raise StoreUnavailableError(f"{name}: {reason}.") from error
+        # Never str(error): it has the statement and the values in it.
+        raise StoreError(f"{name}: {first_words(cause)}.") from error
+
+
+def first_words(error: BaseException) -> str:
+    """Return what an error says, in one line."""
+    what: Any = error.args[0] if error.args else error
+    if isinstance(what, dict):  # of PostgreSQL: the message by its code
+        what = what.get("M", type(error).__name__)
+    return " ".join(str(what).split())[:300].rstrip(".") or type(error).__name__

@@ -1,0 +1,128 @@
+"""The log in tables: rankings and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select
+
+from rankwright.serve.records import Event, Experiment, NewEvent, Outcome, Ranking
+from rankwright.serve.store import schema
+from rankwright.serve.store.backend import Backend
+from rankwright.serve.store.rows import event_row, plain_text, ranking_row, row_event, row_ranking
+
+_AT_A_TIME = 500  # values in one statement: databases have limits
+_events, _rankings = schema.events, schema.rankings
+
+_INSERT_EVENTS = insert(_events)
+_LAST = select(func.coalesce(func.max(_events.c.seq), 0))
+_KNOWN = select(_events.c.event_id, _events.c.digest).where(
+    _events.c.event_id.in_(bindparam("ids", expanding=True))
+)
+_BEHIND = (
+    select(_events)
+    .where(_events.c.seq > bindparam("after"))
+    .order_by(_events.c.seq)
+    .limit(bindparam("most"))
+)
+_ONE_RANKING = select(_rankings).where(_rankings.c.ranking_id == bindparam("ranking_id"))
+_NEWEST = select(_rankings).order_by(_rankings.c.number.desc()).limit(bindparam("most"))
+_N_CONTROL = select(func.count()).where(_events.c.kind != "feedback")
+_RANGE = select(func.min(_rankings.c.number), func.max(_rankings.c.number))
+
+
+def write_rankings(backend: Backend, connection: Connection, rankings: Sequence[Ranking]) -> None:
+    """Write rankings; one that is there already stays as it is."""
+    if rankings:
+        statement = backend.insert(_rankings).on_conflict_do_nothing()
+        connection.execute(statement, [ranking_row(ranking) for ranking in rankings])
+
+
+def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int, Outcome]]:
+    """Append events under the lock for that; return place and outcome of each.
+
+    The place of a duplicate or a conflict is 0.
+    """
+    known: dict[str, bytes] = {}
+    for i in range(0, len(events), _AT_A_TIME):
+        ids = [plain_text("event_id", new.event_id) for new in events[i : i + _AT_A_TIME]]
+        known.update((row.event_id, row.digest) for row in connection.execute(_KNOWN, {"ids": ids}))
+    seq: int = connection.execute(_LAST).scalar_one()
+    rows: list[dict[str, Any]] = []
+    outcomes = []
+    for new in events:
+        digest = known.get(new.event_id)
+        if digest is None:
+            seq += 1
+            rows.append(event_row(seq, new))
+            known[new.event_id] = new.digest
+            outcomes.append((seq, Outcome.accepted))
+        elif digest == new.digest:
+            outcomes.append((0, Outcome.duplicate))
+        else:
+            outcomes.append((0, Outcome.conflict))
+    if rows:
+        connection.execute(_INSERT_EVENTS, rows)
+    return outcomes
+
+
+def find_ranking(connection: Connection, ranking_id: str) -> Ranking | None:
+    """Return a ranking; None if it is not there."""
+    if "\0" in ranking_id:
+        return None
+    row = connection.execute(_ONE_RANKING, {"ranking_id": ranking_id}).first()
+    return None if row is None else row_ranking(row)
+
+
+def newest_rankings(connection: Connection, count: int) -> list[Ranking]:
+    """Return the newest rankings, newest first."""
+    return [row_ranking(row) for row in connection.execute(_NEWEST, {"most": count})]
+
+
+def read_events(connection: Connection, after: int, limit: int) -> list[Event]:
+    """Return the events behind a place, in order."""
+    return [row_event(row) for row in connection.execute(_BEHIND, {"after": after, "most": limit})]
+
+
+def last_place(connection: Connection) -> int:
+    """Return the place of the last event; 0 without any."""
+    found: int = connection.execute(_LAST).scalar_one()
+    return found
+
+
+def count_feedback(connection: Connection) -> int:
+    """Return how many events are feedback: places have no gaps, and few events are none."""
+    n_control: int = connection.execute(_N_CONTROL).scalar_one()
+    return last_place(connection) - n_control
+
+
+def count_rankings(connection: Connection) -> int:
+    """Return how many rankings there are, from their numbers: the oldest go first.
+
+    Exact with SQLite. With PostgreSQL numbers of writes that failed are counted as well.
+    """
+    first, last = connection.execute(_RANGE).one()
+    return 0 if first is None else last - first + 1
+
+
+def judged(connection: Connection, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
+    """Return query and value of the judged rankings of each arm, in the order of the log.
+
+    What another model ranked is left out: feedback for an earlier experiment that came late.
+    """
+    columns = _events.c
+    wanted = (
+        select(columns.arm, columns.version, columns.query, columns.value)
+        .where(columns.arm.is_not(None), columns.seq > experiment.begun)
+        .order_by(columns.seq)
+    )
+    if experiment.ended is not None:
+        wanted = wanted.where(columns.seq < experiment.ended)
+    found: dict[str, list[tuple[str, float]]] = {"a": [], "b": []}
+    ranks = {"a": str(experiment.a), "b": str(experiment.b)}
+    for arm, version, query, value in connection.execute(wanted):
+        model = (version or "").partition("+")[0]
+        if value is not None and query is not None and ranks.get(arm) == model:
+            found[arm].append((query, value))
+    return found

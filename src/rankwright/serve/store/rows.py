@@ -1,0 +1,233 @@
+"""Records as rows of tables, and back; a row that does not hold what it must is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Row
+
+from rankwright.serve.records import (
+    Event,
+    Kind,
+    LearnerRecord,
+    Lesson,
+    Mark,
+    NewEvent,
+    Numbers,
+    Ranking,
+)
+from rankwright.serve.store.interface import StoreError
+
+_DTYPES: dict[str, np.dtype[Any]] = {"<f4": np.dtype("<f4"), "<f8": np.dtype("<f8")}
+_KINDS: dict[str, Kind] = {kind.value: kind for kind in Kind}
+_encode = msgspec.msgpack.Encoder().encode
+_decode_ids = msgspec.msgpack.Decoder(list[str]).decode
+_decode_details = msgspec.msgpack.Decoder(dict[str, Any]).decode
+
+
+def plain_text(what: str, text: str) -> str:
+    """Return a text that both databases can hold; ValueError otherwise."""
+    if "\0" in text or not (text.isascii() or _is_unicode(text)):
+        raise ValueError(f"{what} must be text without NUL and lone surrogates, not {text!a}.")
+    return text
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _pack_floats(values: NDArray[np.float64]) -> bytes:
+    return np.asarray(values, dtype="<f8").tobytes()
+
+
+def _pack_features(features: Numbers | None, n_docs: int) -> dict[str, Any]:
+    if features is None:
+        return {"dtype": None, "n_features": None, "features": None}
+    if features.ndim != 2 or len(features) != n_docs:
+        raise ValueError(
+            f"features must have one row for each of {n_docs} documents, not {features.shape}."
+        )
+    dtype = "<f4" if features.dtype == np.float32 else "<f8"
+    content = features.astype(_DTYPES[dtype], copy=False).tobytes()
+    return {"dtype": dtype, "n_features": features.shape[1], "features": content}
+
+
+def _pack_ids(ids: list[str], **values: NDArray[np.float64]) -> dict[str, Any]:
+    """Return ids with a number for each."""
+    for name, numbers in values.items():
+        if np.shape(numbers) != (len(ids),):
+            raise ValueError(f"{name} must be one for each of {len(ids)} documents.")
+    return {"ids": _encode(ids)} | {n: _pack_floats(numbers) for n, numbers in values.items()}
+
+
+def ranking_row(ranking: Ranking) -> dict[str, Any]:
+    """Return a ranking as columns."""
+    return {
+        "ranking_id": plain_text("ranking_id", ranking.ranking_id),
+        "at": ranking.at,
+        "query": plain_text("query", ranking.query),
+        "version": ranking.version,
+        "arm": ranking.arm,
+        **_pack_ids(ranking.ids, scores=ranking.scores),
+        **_pack_features(ranking.features, len(ranking.ids)),
+    }
+
+
+def event_row(seq: int, new: NewEvent) -> dict[str, Any]:
+    """Return an event as columns."""
+    lesson, query = new.lesson, None
+    columns: dict[str, Any] = {"ids": None, "labels": None, **_pack_features(None, 0)}
+    if lesson is not None:
+        query = plain_text("query", lesson.query)
+        columns = _pack_ids(lesson.ids, labels=lesson.labels)
+        columns |= _pack_features(lesson.features, len(lesson.ids))
+    return {
+        "seq": seq,
+        "event_id": plain_text("event_id", new.event_id),
+        "at": new.at,
+        "kind": new.kind.value,
+        "digest": new.digest,
+        "ranking_id": None if new.ranking_id is None else plain_text("ranking_id", new.ranking_id),
+        "version": new.version,
+        "arm": new.arm,
+        "value": new.value,
+        "details": _encode(new.details) if new.details else None,
+        "query": query,
+        **columns,
+    }
+
+
+def _unpack_floats(content: bytes, n_docs: int) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = np.frombuffer(content, dtype="<f8")
+    if len(values) != n_docs:
+        raise ValueError(f"{len(values)} numbers for {n_docs} documents")
+    return values
+
+
+def _unpack_features(row: Row[Any], n_docs: int) -> Numbers | None:
+    if row.features is None:
+        return None
+    values: Numbers = np.frombuffer(row.features, dtype=_DTYPES[row.dtype])
+    return values.reshape(n_docs, row.n_features)
+
+
+def _broken(what: str, error: Exception) -> StoreError:
+    reason = " ".join(str(error).split())
+    return StoreError(
+        f"{what} of the store is damaged ({reason}); restore the store from a backup."
+    )
+
+
+_REASONS = (ValueError, TypeError, KeyError)  # msgspec's errors are ValueErrors
+
+
+def row_ranking(row: Row[Any]) -> Ranking:
+    """Return a ranking from its columns."""
+    try:
+        ids = _decode_ids(row.ids)
+        scores, features = _unpack_floats(row.scores, len(ids)), _unpack_features(row, len(ids))
+    except _REASONS as error:
+        raise _broken(f"ranking {row.ranking_id}", error) from None
+    return Ranking(row.ranking_id, row.at, row.query, row.version, row.arm, ids, scores, features)
+
+
+def row_event(row: Row[Any]) -> Event:
+    """Return an event from its columns."""
+    try:
+        lesson = None
+        if row.ids is not None:
+            ids = _decode_ids(row.ids)
+            n_docs = len(ids)
+            labels = _unpack_floats(row.labels, n_docs)
+            lesson = Lesson(row.query, ids, labels, _unpack_features(row, n_docs))
+        details = {} if row.details is None else _decode_details(row.details)
+        kind = _KINDS[row.kind]
+    except _REASONS as error:
+        raise _broken(f"event {row.seq}", error) from None
+    new = NewEvent(
+        row.event_id,
+        row.at,
+        kind,
+        row.digest,
+        lesson,
+        row.ranking_id,
+        row.version,
+        row.arm,
+        row.value,
+        details,
+    )
+    return Event(row.seq, new)
+
+
+def _no_nan(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else float(value)
+
+
+def learner_row(record: LearnerRecord) -> dict[str, Any]:
+    """Return a learner as columns."""
+    return {
+        "model_id": record.model_id,
+        "position": record.position,
+        "active": record.active,
+        "learned": record.learned,
+        "skipped": record.skipped,
+        "ledger": record.ledger,
+        "loss": _no_nan(record.loss),
+        "bound": _no_nan(record.bound),
+        "reason": record.reason,
+        "library": record.library,
+        "cpu": record.cpu,
+        "updated": record.updated,
+        "content": record.content,
+    }
+
+
+def row_learner(row: Row[Any], content: bytes) -> LearnerRecord:
+    """Return a learner from its columns."""
+    return LearnerRecord(
+        model_id=row.model_id,
+        position=row.position,
+        active=row.active,
+        learned=row.learned,
+        skipped=row.skipped,
+        content=content,
+        ledger=row.ledger,
+        loss=np.nan if row.loss is None else row.loss,
+        bound=row.bound,
+        reason=row.reason,
+        library=row.library,
+        cpu=row.cpu,
+        updated=row.updated,
+    )
+
+
+def mark_row(mark: Mark) -> dict[str, Any]:
+    """Return a mark as columns."""
+    return {
+        "model_id": mark.model_id,
+        "position": mark.position,
+        "learned": mark.learned,
+        "digest": mark.digest,
+        "seqs": np.asarray(mark.seqs, dtype="<i8").tobytes(),
+        "losses": _pack_floats(mark.losses),
+        "loss": _no_nan(mark.loss),
+        "bound": _no_nan(mark.bound),
+    }
+
+
+def row_mark(row: Row[Any]) -> Mark:
+    """Return a mark from its columns."""
+    try:
+        seqs: NDArray[np.int64] = np.frombuffer(row.seqs, dtype="<i8")
+        losses = _unpack_floats(row.losses, len(seqs))
+    except _REASONS as error:
+        raise _broken(f"mark {row.position} of model {row.model_id}", error) from None
+    loss = np.nan if row.loss is None else row.loss
+    return Mark(row.model_id, row.position, row.learned, row.digest, seqs, losses, loss, row.bound)

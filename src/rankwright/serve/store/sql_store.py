@@ -1,0 +1,178 @@
+"""The store on top of a database: each method is one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy import delete, insert
+
+from rankwright.serve.records import (
+    Event,
+    Experiment,
+    LearnerRecord,
+    Mark,
+    ModelRecord,
+    NewEvent,
+    Outcome,
+    Ranking,
+    Serving,
+)
+from rankwright.serve.store import control, learners, log, schema
+from rankwright.serve.store.backend import Backend
+from rankwright.serve.store.interface import Counts, Election
+
+
+class SQLStore:
+    """A store in a database; see :class:`~rankwright.serve.store.interface.Store`."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def __repr__(self) -> str:
+        return f"SQLStore({self._backend.name!r})"
+
+    # ---- log ----
+
+    def write(self, rankings: Sequence[Ranking], events: Sequence[NewEvent]) -> list[Outcome]:
+        """Write these, and return when they are durable: one outcome for each event."""
+        with self._backend.writing(append=bool(events)) as connection:
+            log.write_rankings(self._backend, connection, rankings)
+            return [outcome for _, outcome in log.append(connection, events)] if events else []
+
+    def probe(self) -> None:
+        """Write a few bytes durably; StoreUnavailableError if that cannot be done."""
+        with self._backend.writing(append=False) as connection:
+            connection.execute(delete(schema.meta).where(schema.meta.c.name == "probed"))
+            connection.execute(insert(schema.meta), {"name": "probed", "value": str(time.time())})
+
+    def ranking(self, ranking_id: str) -> Ranking | None:
+        """Return a ranking; None if it is not there."""
+        with self._backend.reading() as connection:
+            return log.find_ranking(connection, ranking_id)
+
+    def last_rankings(self, count: int) -> list[Ranking]:
+        """Return the newest rankings, newest first."""
+        with self._backend.reading() as connection:
+            return log.newest_rankings(connection, count)
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        """Return the events behind a place, in order, at most so many."""
+        with self._backend.reading() as connection:
+            return log.read_events(connection, after, limit)
+
+    def counts(self) -> Counts:
+        """Return how much there is."""
+        with self._backend.reading() as connection:
+            return Counts(
+                log.count_feedback(connection),
+                log.count_rankings(connection),
+                self._backend.n_bytes(connection),
+            )
+
+    def expire(self, before: float) -> int:
+        """Empty what is older than a time, some at a time; return how many events were emptied."""
+        learners.expire_rankings(self._backend, before)
+        n_emptied = learners.expire_events(self._backend, before)
+        self._backend.shrink()
+        return n_emptied
+
+    # ---- models ----
+
+    def add_model(
+        self, content: bytes, kind: str, learns: bool, at: float, note: str = ""
+    ) -> ModelRecord:
+        """Keep a model file; one that is there already is returned as it is."""
+        digest = hashlib.sha256(content).hexdigest()
+        with self._backend.writing(append=True) as connection:
+            record = ModelRecord(0, digest, kind, learns, at, note)
+            return control.insert_model(connection, content, record)
+
+    def models(self) -> list[ModelRecord]:
+        """Return all models, oldest first."""
+        with self._backend.reading() as connection:
+            return control.list_models(connection)
+
+    def model_content(self, model_id: int) -> bytes:
+        """Return a model file; KeyError without it."""
+        with self._backend.reading() as connection:
+            return control.read_model(connection, model_id)
+
+    def promote(self, model_id: int, at: float, event_id: str) -> Serving:
+        """Serve a model from here on: an event of the log. KeyError without it."""
+        with self._backend.writing(append=True) as connection:
+            return control.promote(connection, model_id, at, event_id)
+
+    def serving(self) -> Serving | None:
+        """Return who ranks now; None before the first promotion."""
+        with self._backend.reading() as connection:
+            return control.read_serving(connection)
+
+    # ---- learners ----
+
+    def learners(self) -> list[LearnerRecord]:
+        """Return all learners, without their contents."""
+        with self._backend.reading() as connection:
+            return learners.list_learners(connection)
+
+    def learner(self, model_id: int) -> LearnerRecord | None:
+        """Return a learner with its content."""
+        with self._backend.reading() as connection:
+            return learners.read_learner(connection, model_id)
+
+    def base(self, model_id: int) -> LearnerRecord | None:
+        """Return what a learner knew when events were last emptied; None if none were."""
+        with self._backend.reading() as connection:
+            return learners.read_learner(connection, model_id, schema.bases)
+
+    def advance(self, since: int, learner: LearnerRecord, mark: Mark | None) -> None:
+        """Write where a learner is, and a mark, in one transaction."""
+        with self._backend.writing(append=False) as connection:
+            learners.write_learner(connection, since, learner, mark)
+
+    def marks(self, model_id: int, after: int = 0, limit: int = 100_000) -> list[Mark]:
+        """Return the steps of a learner behind a position, in order."""
+        with self._backend.reading() as connection:
+            return learners.read_marks(connection, model_id, after, limit)
+
+    def election(self) -> Election:
+        """Return a candidate."""
+        return self._backend.election()
+
+    # ---- experiments ----
+
+    def begin_experiment(
+        self, name: str, a: int, b: int, share: float, at: float, event_id: str
+    ) -> Experiment:
+        """Let two models share the queries: an event of the log; ValueError while one runs."""
+        with self._backend.writing(append=True) as connection:
+            return control.begin(connection, name, a, b, share, at, event_id)
+
+    def end_experiment(self, at: float, event_id: str) -> Experiment:
+        """End the one that runs: an event of the log; ValueError without one."""
+        with self._backend.writing(append=True) as connection:
+            return control.end(connection, at, event_id)
+
+    def experiments(self) -> list[Experiment]:
+        """Return all, oldest first."""
+        with self._backend.reading() as connection:
+            return control.list_experiments(connection)
+
+    def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
+        """Return query and value of the judged rankings of each arm, in the order of the log."""
+        with self._backend.reading() as connection:
+            return log.judged(connection, experiment)
+
+    # ---- the house ----
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SQLStore]:
+        """Give a store that sees one moment, for replay and export."""
+        with self._backend.pinned() as backend:
+            yield SQLStore(backend)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._backend.close()

@@ -1,0 +1,220 @@
+"""The store in a file: SQLite in WAL mode, for all processes of one machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from rankwright.data.lock import Lock
+from rankwright.exceptions import DataError
+from rankwright.serve.store.backend import translated
+from rankwright.serve.store.interface import StoreError
+from rankwright.serve.store.pinned import Pinned
+
+APPLICATION = 0x726B7772  # "rkwr": what `file` and we know a store by
+_NUMBER = APPLICATION.to_bytes(4, "big")
+_PATIENCE = 15_000  # milliseconds that a writer waits for another
+_LONGEST_WAL = 64 << 20
+_WRITE = {"rankwright_write": True}
+_SETTINGS = {
+    "journal_mode": "wal",
+    "synchronous": 2,  # FULL: a commit returns after the fsync
+    "busy_timeout": _PATIENCE,
+    "journal_size_limit": _LONGEST_WAL,
+    "trusted_schema": 0,  # a file from a stranger runs nothing
+}
+_UNAVAILABLE = {
+    sqlite3.SQLITE_BUSY: "another process has kept it locked",
+    sqlite3.SQLITE_LOCKED: "another process has kept it locked",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk reports an error",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_NOMEM: "there is no memory left",
+    sqlite3.SQLITE_PROTOCOL: "another process has kept it locked",
+}
+# Open files, and the process that opened each: what SQLite knows of locks is wrong after a fork.
+_owners: dict[str, set[int]] = {}
+
+
+class SQLiteBackend:
+    """A file."""
+
+    insert = staticmethod(insert)
+
+    def __init__(self, path: str, *, create: bool) -> None:
+        self.path = os.path.abspath(path)
+        self.name = path
+        self._pid = os.getpid()
+        self._writer = threading.Lock()  # threads of one process wait in line
+        _check_owner(self.path, self.name)
+        _make_file(self.path, self.name, create)
+        self._engine = self._open()
+        _owners.setdefault(self.path, set()).add(self._pid)
+
+    def _open(self) -> Engine:
+        engine = create_engine(
+            URL.create("sqlite", database=self.path),
+            connect_args={"timeout": _PATIENCE / 1000, "check_same_thread": False},
+            pool_size=4,
+            max_overflow=28,
+            pool_timeout=_PATIENCE / 1000,
+        )
+        event.listen(engine, "connect", self._set_up)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _set_up(self, connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # transactions begin where we say
+        if connection.execute("PRAGMA page_count").fetchone() == (0,):
+            # Before the first table or never: freed pages can be given back. The number goes into
+            # the file itself, not the WAL: whoever opens the file knows what it is.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        for name, wanted in _SETTINGS.items():
+            connection.execute(f"PRAGMA {name} = {wanted}").fetchall()
+            found = connection.execute(f"PRAGMA {name}").fetchone()
+            if found != (wanted,):
+                raise StoreError(
+                    f"{self.name}: must be used with {name} = {wanted}, but SQLite says "
+                    f"{found and found[0]}; keep the store on a local disk."
+                )
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise StoreError(
+                f"{self.name}: was opened before a fork; open the store in the new process."
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection for one transaction that only reads."""
+        self._check_process()
+        with translated(self.name, why_sqlite), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, append: bool) -> Iterator[Connection]:
+        """Give a connection for one transaction: SQLite has one writer at a time anyway."""
+        self._check_process()
+        with (
+            translated(self.name, why_sqlite),
+            self._writer,
+            self._engine.connect().execution_options(**_WRITE) as connection,
+        ):
+            with connection.begin():
+                yield connection
+            self._keep_wal_short(connection)
+
+    def _keep_wal_short(self, connection: Connection) -> None:
+        """Begin the WAL anew when readers have kept it from being begun anew for long."""
+        if _size(f"{self.path}-wal") > _LONGEST_WAL:
+            cursor = connection.connection.cursor()
+            cursor.execute("PRAGMA busy_timeout = 200")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+
+    @contextmanager
+    def pinned(self) -> Iterator[Pinned]:
+        """Give a backend that sees one moment: the WAL grows while it is open."""
+        with self.reading() as connection:
+            connection.exec_driver_sql("SELECT 1 FROM sqlite_master").first()
+            yield Pinned(self, connection)
+
+    def n_bytes(self, connection: Connection) -> int:
+        """Return the size of the file and its WAL."""
+        return _size(self.path) + _size(f"{self.path}-wal")
+
+    def shrink(self) -> None:
+        """Give free pages back, some at a time."""
+        self._check_process()
+        with translated(self.name, why_sqlite):
+            free = 1
+            while free:
+                with self._writer, self._engine.connect() as connection:
+                    cursor = connection.connection.cursor()
+                    cursor.execute("PRAGMA incremental_vacuum(1000)").fetchall()
+                    (free,) = cursor.execute("PRAGMA freelist_count").fetchone()
+
+    def election(self) -> FileElection:
+        """Return a candidate."""
+        return FileElection(self.path)
+
+    def close(self) -> None:
+        """Close all connections; the last one writes the WAL into the file."""
+        if os.getpid() != self._pid:
+            return
+        self._engine.dispose()
+        _owners.get(self.path, set()).discard(self._pid)
+
+
+class FileElection:
+    """A lock on a file beside the store: it ends with the process, however that ends."""
+
+    def __init__(self, path: str) -> None:
+        self._lock = Lock(f"{path}.learner", "the learner of this store", path)
+
+    def held(self) -> bool:
+        """Try to get it, or tell whether it is still ours."""
+        if self._lock.fileno() < 0:
+            try:
+                self._lock.__enter__()
+            except DataError:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Give it up."""
+        if self._lock.fileno() >= 0:
+            self._lock.__exit__()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("rankwright_write", False)
+    # A transaction that reads first and writes later can fail for having read too early.
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _check_owner(path: str, name: str) -> None:
+    if _owners.get(path, set()) - {os.getpid()}:
+        raise StoreError(f"{name}: was open before a fork; start processes that use it with spawn.")
+
+
+def _make_file(path: str, name: str, create: bool) -> None:
+    """Make an empty file that only its owner reads; WAL and the rest get its permissions."""
+    try:
+        if create:
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with open(path, "rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise StoreError(f"{name}: cannot be opened as a store: {error.strerror}.") from error
+    if header and not (header.startswith(b"SQLite format 3\0") and header[68:72] == _NUMBER):
+        raise StoreError(f"{name}: is not a rankwright store; name another file with --store.")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def why_sqlite(error: BaseException) -> str | None:
+    """Return why the store does not answer now; None if the error is of another kind."""
+    code: Any = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return _UNAVAILABLE.get(code & 0xFF)
+    if isinstance(error, PoolTimeoutError):
+        return "too many threads use it"
+    return error.strerror if isinstance(error, OSError) else None
