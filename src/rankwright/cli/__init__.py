@@ -27,9 +27,11 @@ from rankwright.cli import (
     export,
     formula,
     info,
+    log,
     noise_study,
     path,
     predict,
+    replay,
     reproduce,
     simulate,
     train,
@@ -108,6 +110,8 @@ for command in (
     app.command()(with_columns(command))
 app.add_typer(datasets.app, name="datasets")
 app.command()(reproduce.reproduce)
+app.command()(replay.replay)
+app.add_typer(log.app, name="log")
 
 
 def main() -> None:

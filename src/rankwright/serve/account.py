@@ -1,0 +1,160 @@
+"""What a learner has lost beside what theory guarantees, since it was first served.
+
+The comparator is known before the first event: the weights that the model is first served with, or
+those of another model file. The ledger remembers the second; the first are in the model file.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from rankwright.exceptions import DataError
+from rankwright.online.base import OnlineLearner
+from rankwright.online.comparator import DualComparator
+from rankwright.online.ledger import Ledger
+from rankwright.online.log_state import as_comparator_given, plain_comparator
+from rankwright.persistence import unpack_model
+
+_NOT_YET = "no event was learned yet."
+
+
+@dataclass
+class Account:
+    """A ledger that goes where the learner goes.
+
+    Attributes
+    ----------
+    ledger : Ledger, optional
+        What the bound is made of; None where there is no bound.
+    reason : str
+        Why there is none.
+    other : dict, optional
+        The comparator, if it is not what the model was first served with.
+    """
+
+    ledger: Ledger | None
+    reason: str = ""
+    other: dict[str, Any] | None = field(default=None)
+
+    @classmethod
+    def closed(cls, reason: str) -> Self:
+        """Return an account without a bound."""
+        return cls(None, reason)
+
+    @classmethod
+    def opened(cls, first: OnlineLearner, comparator: OnlineLearner | None = None) -> Self:
+        """Return the account of a learner that is as it was first served."""
+        reason = first.why_no_guarantee()
+        if reason is None and comparator is not None:
+            reason = why_no_comparator(comparator, first)
+        if reason is not None:
+            return cls.closed(reason)
+        other = None if comparator is None else plain_comparator(comparator.as_comparator())
+        return cls(Ledger(_comparator(other, first)), "", other)
+
+    @classmethod
+    def begun_like(cls, state: dict[str, Any], first: OnlineLearner) -> Self:
+        """Return an account at its beginning, with the comparator that another has in its end."""
+        reason = first.why_no_guarantee()
+        if reason is not None or "comparator" not in state:
+            return cls.closed(reason or state["reason"])
+        return cls(Ledger(_comparator(state["comparator"], first)), "", state["comparator"])
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], first: OnlineLearner) -> Self:
+        """Return an account as :meth:`state` told of it."""
+        if state["reason"]:
+            return cls.closed(state["reason"])
+        ledger = Ledger(_comparator(state["comparator"], first), dict(state["totals"]))
+        ledger.has_start = state["has_start"]
+        return cls(ledger, "", state["comparator"])
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values to go on from."""
+        if self.ledger is None:
+            return {"reason": self.reason}
+        return {
+            "reason": "",
+            "comparator": self.other,
+            "totals": self.ledger.totals,
+            "has_start": self.ledger.has_start,
+        }
+
+    def copied(self) -> Self:
+        """Return the same, to go back to."""
+        ledger = self.ledger
+        if ledger is not None:
+            ledger = replace(ledger, totals=dict(ledger.totals))
+        return replace(self, ledger=ledger)
+
+    def figures(self, model: OnlineLearner, loss: float) -> tuple[float, float | None, str]:
+        """Return the loss, its bound, and why there is none.
+
+        The loss is the one that the bound is about; ``loss`` where there is no bound.
+        """
+        if self.ledger is None:
+            return loss, None, self.reason
+        if "loss" not in self.ledger.totals:
+            return loss, None, _NOT_YET
+        try:
+            guarantee = model.guarantee(self.ledger)
+        except (ValueError, ArithmeticError) as error:
+            return loss, None, " ".join(str(error).split())
+        if not math.isfinite(guarantee.value):
+            return guarantee.terms["loss"], None, "the bound is larger than any number."
+        return guarantee.terms["loss"], guarantee.value, ""
+
+
+def read_comparator(path: str) -> Any:
+    """Return the model of ``--comparator``; DataError for what is none."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
+    try:
+        return unpack_model(io.BytesIO(content))
+    except DataError as error:
+        raise DataError(error.message, path=path) from None
+
+
+def why_no_comparator(comparator: Any, model: Any) -> str | None:
+    """Return why a model cannot be compared with another, in one line; None if it can.
+
+    Parameters
+    ----------
+    comparator, model : estimators
+        What to compare with, and what learns.
+    """
+    kinds = type(comparator).__name__, type(model).__name__
+    if not isinstance(comparator, OnlineLearner) or kinds[0] != kinds[1]:
+        return f"the comparator must be a {kinds[1]}, as the model is, but is a {kinds[0]}."
+    widths = comparator.n_features_in_, model.n_features_in_
+    if widths[0] != widths[1]:
+        return f"the comparator must have the model's {widths[1]} features, but has {widths[0]}."
+    names = [vars(m).get("feature_names_in_") for m in (comparator, model)]
+    if None not in names and list(names[0]) != list(names[1]):
+        return "the comparator must have the features of the model in their order."
+    classes = [vars(m).get("classes_") for m in (comparator, model)]
+    if classes[0] is not None and not np.array_equal(classes[0], classes[1]):
+        return f"the comparator must have the model's classes, {np.asarray(classes[1]).tolist()}."
+    try:
+        Ledger(_as_given(comparator)).enter(model)
+    except (TypeError, ValueError) as error:
+        return " ".join(str(error).split())
+    return None
+
+
+def _comparator(other: dict[str, Any] | None, first: OnlineLearner) -> Any:
+    return first.as_comparator() if other is None else as_comparator_given(other)
+
+
+def _as_given(comparator: OnlineLearner) -> Any:
+    """Return a comparator for a look: with a kernel the learner itself, whose kernel must agree."""
+    found = comparator.as_comparator()
+    return comparator if isinstance(found, DualComparator) else found
