@@ -79,12 +79,21 @@ def _no_npy(why: str) -> RefusedError:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of an Arrow stream, by name; ``ids`` and ``queries`` where it has them."""
+    """The columns of an Arrow stream, by name; those of texts apart, where it has them."""
 
     n_rows: int
     columns: dict[str, Any]
-    ids: list[str] | None
-    queries: list[str] | None
+    texts: dict[str, list[str]]
+
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids of the documents."""
+        return self.texts.get("id")
+
+    @property
+    def queries(self) -> list[str] | None:
+        """The queries of the documents."""
+        return self.texts.get("query")
 
     def matrix(self, model: ServedModel) -> Numbers:
         """Return the features of a model, found by their names; NaN is a missing value."""
@@ -116,12 +125,12 @@ def _numbers(name: str, column: Any, model: ServedModel) -> NDArray[Any]:
     return values
 
 
-def arrow_table(body: bytes, most: int) -> Table:
-    """Return the table of an Arrow stream of at most so many rows."""
+def arrow_table(body: bytes, most: int, texts: tuple[str, ...] = ("id", "query")) -> Table:
+    """Return the table of an Arrow stream of at most so many rows; some columns may be texts."""
     pa = load_extra("pyarrow", "serve", "Arrow bodies need")
     ipc = load_extra("pyarrow.ipc", "serve", "Arrow bodies need")
     try:
-        schema, batches = _messages(pa, ipc, body)
+        schema, batches = _messages(pa, ipc, body, texts)
     except (pa.ArrowException, OSError, ValueError, struct.error, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise _no_arrow(f"it cannot be read ({reason:.120})") from None
@@ -136,18 +145,18 @@ def arrow_table(body: bytes, most: int) -> Table:
     except (pa.ArrowException, ValueError) as error:
         raise _no_arrow(f"its columns are broken ({error!s:.120})") from None
     columns = dict(zip(schema.names, table.columns, strict=True))
-    ids, queries = columns.pop("id", None), columns.pop("query", None)
-    return Table(n_rows, columns, _texts("id", ids), _texts("query", queries))
+    there = [name for name in texts if name in columns]
+    return Table(n_rows, columns, {name: _texts(name, columns.pop(name)) for name in there})
 
 
-def _messages(pa: Any, ipc: Any, body: bytes) -> tuple[Any, list[Any]]:
+def _messages(pa: Any, ipc: Any, body: bytes, texts: tuple[str, ...]) -> tuple[Any, list[Any]]:
     reader = ipc.MessageReader.open_stream(pa.py_buffer(body))
     schema = ipc.read_schema(reader.read_next_message())
     if len(set(schema.names)) < len(schema.names):
         raise _no_arrow("each name must be there once")
     for item in schema:
-        texts = item.name in ("id", "query") and _is_text(pa, item.type)
-        if not (texts or pa.types.is_integer(item.type) or _is_float(pa, item.type)):
+        text = item.name in texts and _is_text(pa, item.type)
+        if not (text or pa.types.is_integer(item.type) or _is_float(pa, item.type)):
             raise _no_arrow(f"the column {item.name!r:.80} must hold numbers, not {item.type}")
     batches: list[Any] = []
     while True:
@@ -193,13 +202,11 @@ def _at(form: str, metadata: bytes, place: int) -> int:
     return found
 
 
-def _texts(name: str, column: Any) -> list[str] | None:
-    if column is None:
-        return None
+def _texts(name: str, column: Any) -> list[str]:
     if column.null_count:
         raise RefusedError(422, f"{name!r} must not be null.", name)
     return [str(value) for value in column.to_pylist()]
 
 
 def _no_arrow(why: str) -> RefusedError:
-    return RefusedError(422, f"the body is no Arrow stream that can be ranked: {why}.", "body")
+    return RefusedError(422, f"the body is no Arrow stream that can be used: {why}.", "body")

@@ -49,7 +49,7 @@ class Ranked(Struct):
     documents: list[Placed]
 
 
-class LabelledDocument(Struct, forbid_unknown_fields=True):
+class LabelledDocument(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A document of a feedback that brings its features."""
 
     id: str
@@ -57,7 +57,7 @@ class LabelledDocument(Struct, forbid_unknown_fields=True):
     label: float | None = None  # None: no label, or clicks say it
 
 
-class Feedback(Struct, forbid_unknown_fields=True):
+class Feedback(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """``POST /v1/feedback``: labels or clicks, for a ranking or for documents that come along.
 
     Exactly one of ``ranking_id`` and ``documents``; exactly one of ``labels``, ``clicks`` and the

@@ -12,6 +12,12 @@ def check_query(query: str, limits: Limits) -> None:
         raise _no_id("query", query, limits)
 
 
+def check_event_id(event_id: str, limits: Limits) -> None:
+    """Raise unless this can be the id of an event."""
+    if not 0 < len(event_id) <= limits.text or "\0" in event_id:
+        raise _no_id("event_id", event_id, limits)
+
+
 def check_ids(ids: list[str], limits: Limits) -> None:
     """Raise unless these can be the ids of a query's documents."""
     check_count_of(len(ids), limits)

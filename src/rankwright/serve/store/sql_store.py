@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from sqlalchemy import delete, insert
 
 from rankwright.serve.records import (
+    ArmSums,
     Event,
     Experiment,
     LearnerRecord,
@@ -23,6 +24,7 @@ from rankwright.serve.records import (
 from rankwright.serve.store import control, learners, log, schema
 from rankwright.serve.store.backend import Backend
 from rankwright.serve.store.interface import Counts, Election
+from rankwright.serve.store.judgements import sums_by_arm
 
 
 class SQLStore:
@@ -53,6 +55,11 @@ class SQLStore:
         with self._backend.reading() as connection:
             return log.find_ranking(connection, ranking_id)
 
+    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+        """Return those of these rankings that are there, by their ids."""
+        with self._backend.reading() as connection:
+            return log.find_rankings(connection, ranking_ids)
+
     def last_rankings(self, count: int) -> list[Ranking]:
         """Return the newest rankings, newest first."""
         with self._backend.reading() as connection:
@@ -63,6 +70,11 @@ class SQLStore:
         with self._backend.reading() as connection:
             return log.read_events(connection, after, limit)
 
+    def known_events(self, event_ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the digests of those of these events that the log has, by their ids."""
+        with self._backend.reading() as connection:
+            return log.digests_of(connection, event_ids)
+
     def counts(self) -> Counts:
         """Return how much there is."""
         with self._backend.reading() as connection:
@@ -70,6 +82,7 @@ class SQLStore:
                 log.count_feedback(connection),
                 log.count_rankings(connection),
                 self._backend.n_bytes(connection),
+                log.last_place(connection),
             )
 
     def expire(self, before: float) -> int:
@@ -159,6 +172,11 @@ class SQLStore:
         """Return all, oldest first."""
         with self._backend.reading() as connection:
             return control.list_experiments(connection)
+
+    def arm_sums(self, experiment: Experiment) -> dict[str, ArmSums]:
+        """Return what the judged rankings of each arm, a and b, add up to."""
+        with self._backend.reading() as connection:
+            return sums_by_arm(connection, experiment)
 
     def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
         """Return query and value of the judged rankings of each arm, in the order of the log."""
