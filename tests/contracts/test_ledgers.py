@@ -9,7 +9,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.online import GuaranteeLog
-from rankwright.online.base import Ledger
+from rankwright.online.ledger import Ledger
 from tests.soak import bounds
 
 

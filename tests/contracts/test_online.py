@@ -20,7 +20,7 @@ from rankwright.online import (
     SLAMPerceptron,
     WidrowHoff,
 )
-from rankwright.online.base import Ledger
+from rankwright.online.ledger import Ledger
 from tests.one_pass import one_pass
 from tests.reference import online as reference
 from tests.reference.online import Floats

@@ -7,6 +7,8 @@ most the bound so far, and in the end the bound must not depend on where the str
 
 from __future__ import annotations
 
+import copy
+import json
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ from sklearn.base import clone
 
 import rankwright as rw
 from rankwright.online import GuaranteeLog
-from rankwright.online.base import Ledger
+from rankwright.online.ledger import Ledger
 from rankwright.theory import link_radius
 from tests.soak.kernels import with_kernels
 from tests.soak.report import Report
@@ -155,6 +157,8 @@ def _played(name: str, seed: int, i: int) -> Outcome:
     # In pieces and at once the same: what they would leave open to each is told.
     told = {"n_epochs": 1, "shuffle": False, "standardize": scale, "variant": variant}
     game.learner.set_params(**settled(game.learner, rng) | told)
+    if name.startswith("warm"):
+        return _played_on(game, how, rng)
     fresh, log = clone(game.learner), Log(game)
     stream: list[tuple[Floats, Any]] = []
     for _ in range(int(rng.integers(2, 5))):
@@ -177,6 +181,32 @@ def _played(name: str, seed: int, i: int) -> Outcome:
     if scaled != "measured" and not name.startswith("kernel"):
         outcome.alike("loss", loss, at_once[0])
         outcome.alike("bound", bound, at_once[1])
+    return outcome
+
+
+def _played_on(game: Game, how: str, rng: np.random.Generator) -> Outcome:
+    """Play a stream of a learner that has begun, against any weights or those it has."""
+    outcome, stream = Outcome(), list[tuple[Floats, Any]]()
+    first = game.piece("random", int(rng.integers(1, 30)), rng)
+    announced = {} if game.classes is None else {"classes": game.classes}
+    if game.classes is not None and "classes" in game.learner.get_params():
+        announced = {}
+    data = game.arrays(first, 0)
+    game.learner.partial_fit(*data, **announced | weights(game, data))
+    if rng.random() < 0.5:
+        game.comparator = game.learner.as_comparator()
+    log, other = Log(game), Log(replace(game, learner=copy.deepcopy(game.learner)))
+    cut_free = game.learner.cut_free
+    for _ in range(int(rng.integers(2, 5))):
+        piece = game.piece(how, int(rng.integers(1, 6)), rng)
+        loss, bound = log.add(*game.arrays(piece, len(stream)))
+        stream += piece
+        outcome.require(f"{len(stream)} rounds after the start", loss, bound)
+        log.restore()
+    at_once = other.add(*game.arrays(stream, 0))
+    outcome.require("at once", *at_once)
+    if cut_free and (loss, bound) != at_once:
+        outcome.faults.append(f"{(loss, bound)!r} in pieces, {at_once!r} at once")
     return outcome
 
 
@@ -210,6 +240,10 @@ class Log:
         game.learner.partial_fit_rounds(X, y, qid, self.ledger, **weights(game, (X, y, qid)))
         guarantee = game.learner.guarantee(self.ledger)
         return guarantee.terms["loss"], guarantee.value
+
+    def restore(self) -> None:
+        """Go on from what a file would hold."""
+        self.log = GuaranteeLog.from_state(json.loads(json.dumps(self.log.state())))
 
 
 def weights(game: Game, data: tuple[Any, Any, Any]) -> dict[str, Floats]:
@@ -401,6 +435,8 @@ LEDGERS: dict[str, Callable[[np.random.Generator, int], Game]] = {
     **{f"predtron-{m}-{n}": predtron(m, n) for m, n in product(MODES, NORMS)},
 }
 LEDGERS |= with_kernels(LEDGERS)
+# With a budget a guarantee is about runs from the start.
+LEDGERS |= {f"warm-{name}": make for name, make in LEDGERS.items() if "budget" not in name}
 
 
 def streams(name: str, count: int, seed: int) -> Iterator[tuple[int, Outcome]]:

@@ -14,6 +14,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
+from rankwright.online.ledger import Ledger, add_in_order
 from rankwright.online.settings import Settings
 from rankwright.online.standardize import Standardized
 from rankwright.scoring.state import check_rounds
@@ -37,41 +38,6 @@ class Rounds:
     losses: Floats
     n_updates: int
     terms: dict[str, Floats] = field(default_factory=dict)
-
-
-@dataclass
-class Ledger:
-    """What a guarantee is made of, while rounds go by.
-
-    Attributes
-    ----------
-    comparator
-        What the learner is compared with, fixed in advance; in its scale once it has begun.
-    totals : dict of str to float
-        Sums and extremes over the rounds, kept by the learner's ``_charge``.
-    """
-
-    comparator: Any
-    totals: dict[str, float] = field(default_factory=dict)
-    in_scale: bool = False
-
-    def enter(self, learner: OnlineLearner) -> None:
-        """Bring the comparator into the scale of a learner, once."""
-        if not self.in_scale:
-            self.comparator = learner._comparator_in_scale(self.comparator)
-            self.in_scale = True
-
-    def add(self, name: str, values: ArrayLike) -> None:
-        """Add to a sum, one value after the other."""
-        self.totals[name] = add_in_order(self.totals.get(name, 0.0), values)
-
-    def keep_max(self, name: str, value: float) -> None:
-        """Keep the larger value."""
-        self.totals[name] = max(self.totals.get(name, -math.inf), float(value))
-
-    def keep_min(self, name: str, value: float) -> None:
-        """Keep the smaller value."""
-        self.totals[name] = min(self.totals.get(name, math.inf), float(value))
 
 
 @dataclass(frozen=True)
@@ -107,6 +73,7 @@ class OnlineLearner(Settings, Standardized):
     - ``_learn(task, order, comparator)``: the rounds named by ``order``, on what ``_prepare``
       returned; update the fitted attributes and return :class:`Rounds`;
     - if there is a guarantee, ``_charge(task, order, rounds, ledger)`` and ``guarantee(ledger)``;
+      ``any_start`` and ``_note_start(ledger)``, if it holds for weights that are not 0;
     - ``predict``, ``score``, and ``check_state`` for model files (call ``super()``'s).
 
     Everything the learner needs to continue must be in fitted attributes that are numbers, arrays
@@ -126,6 +93,8 @@ class OnlineLearner(Settings, Standardized):
     PAPER: ClassVar[dict[str, Any]] = {"n_epochs": 1, "shuffle": False, "standardize": False}
     takes_weights: ClassVar[bool] = False
     """Whether ``_learn`` looks at ``data.weights`` and ``data.weight_of_queries``."""
+    any_start: ClassVar[bool] = False
+    """Whether the guarantee, if there is one, also holds for rounds that begin with any weights."""
     n_rounds_: int
     n_updates_: int
     cumulative_loss_: float
@@ -191,6 +160,41 @@ class OnlineLearner(Settings, Standardized):
     def _comparator_for(self, u: Any, X: Any) -> Any:
         """Return the comparator of :meth:`bound`."""
         return u
+
+    def why_no_guarantee(self) -> str | None:
+        """Return why the rounds to come have no guarantee, in one line; None if they have one.
+
+        Of a learner that has begun: the rounds from now on, as :class:`GuaranteeLog` looks at them.
+        """
+        name = type(self).__name__
+        if type(self).guarantee is OnlineLearner.guarantee:
+            return f"{name} has no guarantee."
+        if vars(self).get("n_updates_", 0) and not self.any_start:
+            return f"the guarantee of {name} is about runs from the start, but it has begun."
+        return self._no_guarantee() or None
+
+    def require_guarantee(self) -> None:
+        """Raise unless the rounds to come have a guarantee."""
+        reason = self.why_no_guarantee()
+        if reason is not None:
+            none = type(self).guarantee is OnlineLearner.guarantee
+            raise TypeError(reason) if none else ValueError(reason)
+
+    @property
+    def cut_free(self) -> bool:
+        """Whether ``partial_fit`` gives the same bits wherever a stream is cut into pieces.
+
+        Said of a learner that has begun: scales, steps and labels may be those of its first piece.
+        """
+        return True
+
+    def as_comparator(self) -> Any:
+        """Return what predicts in this fitted learner, as a comparator of other runs.
+
+        Of the form that :meth:`bound` and :class:`GuaranteeLog` take, for features as they are. If
+        the weights of all rounds vote, the last of them.
+        """
+        raise TypeError(f"{type(self).__name__} has no weights to compare with.")
 
     # ---- what guarantees and streams are built on ----
 
@@ -312,6 +316,13 @@ class OnlineLearner(Settings, Standardized):
         """Return the bound of the rounds so far."""
         raise TypeError(f"{type(self).__name__} has no guarantee.")
 
+    def _no_guarantee(self) -> str:
+        """Return why there is no guarantee with these parameters, if there is none."""
+        return ""
+
+    def _note_start(self, ledger: Ledger) -> None:
+        """Tell a ledger where its rounds begin, if the guarantee asks for it."""
+
     def check_state(self) -> None:
         """Raise unless parameters and fitted attributes, read from a file, can be a learner's."""
         super().check_state()
@@ -368,11 +379,6 @@ def check_given(learner: Any, given: Given) -> RankingData:
             "query_weight."
         )
     return data
-
-
-def add_in_order(total: float, values: ArrayLike) -> float:
-    """Return a sum taken one value after the other: pieces of a stream may be cut anywhere."""
-    return float(np.cumsum(np.append(total, values))[-1])
 
 
 def check_step(learner: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.products import linear_scores
 from rankwright.data.validation import Floats, Matrix, finite_numbers
 from rankwright.scoring.kernels import BLOCK, Kernel
 from rankwright.showing import Brief
@@ -135,6 +136,7 @@ def compared(u: Any, X: Matrix, n_rest: int = 0, unit: float = 1.0) -> Compared:
     else:
         d = X.shape[1]
         vector = check_comparator(u, d + n_rest)
-        scores, rest = np.asarray(X @ vector[:d], dtype=np.float64), vector[d:]
+        # Each score by its own row: the bits of a bound do not depend on how a stream is cut.
+        scores, rest = linear_scores(X, vector[:d])[0], vector[d:]
         length = float(np.linalg.norm(vector[:d]))
     return Compared(scores, rest, math.hypot(unit * length, float(np.linalg.norm(rest))))

@@ -76,6 +76,12 @@ class InterceptLearner(OrdinalLearner):
             intercept = weights[..., n] - self._offset(self.coef_)
             self.intercept_ = intercept if intercept.ndim else float(intercept)
 
+    def _published_vector(self) -> Floats:
+        parts = [self.coef_]
+        if self._has_intercept:
+            parts.append(np.expand_dims(self.intercept_, -1))
+        return np.concatenate(parts, axis=-1)
+
     def _check_published(self, *shape: int) -> None:
         """Raise unless the weights, read from a file, have this shape."""
         check_weights_of(vars(self), *shape)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.groups import Ints
-from rankwright.data.validation import Matrix, check_X
+from rankwright.data.validation import Floats, Matrix, check_X
 from rankwright.inputs import check_features
 from rankwright.online.comparator import Dual, DualComparator
 from rankwright.online.kernel_form import KernelForm
+from rankwright.online.ledger import Ledger
 from rankwright.theory.gradients import mean_square, radius
 from rankwright.theory.margins import comparator_array
+from rankwright.theory.warm import WarmStart
+
+_NONE: Final = np.empty(0)
+_ROUNDING: Final = 1e-14
 
 
 class KernelBounds(KernelForm):
@@ -23,6 +28,8 @@ class KernelBounds(KernelForm):
     Without a kernel a comparator is of the form of the weights; with one it is a sum over
     documents, in the kernel and the scale of the learner.
     """
+
+    any_start: ClassVar[bool] = True
 
     def _longest(self, X: Matrix, order: Ints | None = None) -> float:
         """Return the length of the longest document, in the space of the weights."""
@@ -38,25 +45,83 @@ class KernelBounds(KernelForm):
         squares = self._kernel().squared_lengths(X, order)
         return max(0.0, float(squares.mean())) if squares.size else 0.0
 
+    # ---- where rounds begin ----
+
+    def _no_guarantee(self) -> str:
+        if self.kernel is None:
+            return ""
+        if not self._kernel().is_mercer:
+            return (
+                "a bound needs a kernel that is positive semi-definite (a polynomial one has "
+                f"coef0 >= 0), but coef0 is {self._kernel().coef0:g}."
+            )
+        if self.budget is not None and vars(self).get("n_updates_", 0):
+            return (
+                "with a budget a guarantee is about runs from the start: updates that were made "
+                "before may go later, and what goes with them has no bound."
+            )
+        return ""
+
+    def _note_start(self, ledger: Ledger) -> None:
+        u = ledger.comparator
+        if isinstance(u, Dual):
+            ledger.start = self._start_of_sum(u)
+        else:
+            ledger.start = self._start_of_weights(u)
+
+    def _start_of_weights(self, u: Any) -> WarmStart:
+        """Return the weights so far beside a comparator."""
+        raise NotImplementedError
+
+    def _start_of_sum(self, u: Dual, unit: float = 1.0, rest: Floats = _NONE) -> WarmStart:
+        """Return the sum so far beside a comparator; ``rest`` are thresholds.
+
+        Lengths are those of weights for documents divided by ``unit``.
+        """
+        if len(self.dual_coef_) == 0:
+            return WarmStart()
+        kernel, points, coef = self._kernel(), self.support_, self.dual_coef_
+        own = Dual.measured(kernel, points, points, coef, rest)
+        length = math.hypot(own.length / unit, float(np.linalg.norm(rest)))
+        other = math.hypot(unit * u.length, float(np.linalg.norm(u.thresholds)))
+        product = float((coef * u.scores(points)).sum()) + float(rest @ u.thresholds)
+        # What rounding can take from the gap, where coefficients cancel, is added to it.
+        sizes = [
+            np.abs(c).sum(axis=1) @ np.sqrt(np.abs(kernel.squared_lengths(x)))
+            for c, x in ((coef, points), (u.coef, u.points))
+        ]
+        rounding = _ROUNDING * (length * other + float(sizes[0] * sizes[1]))
+        return WarmStart(length, max(0.0, length * other - product) + rounding)
+
     # ---- comparators ----
 
-    def as_comparator(self) -> DualComparator:
+    def as_comparator(self) -> Any:
         """Return what predicts in this fitted learner, as a comparator of other runs.
 
-        If the weights of all rounds vote, the last of them.
+        Of the form that ``bound`` and :class:`~rankwright.online.GuaranteeLog` take, for features
+        as they are: weights, with intercepts or thresholds behind them; with a kernel a
+        :class:`~rankwright.online.DualComparator`. If the weights of all rounds vote, the last of
+        them.
         """
         if self.kernel is None:
-            raise ValueError("only a learner with a kernel is a comparator in kernel form.")
+            check_is_fitted(self, "coef_")
+            return self._published_vector()
         check_is_fitted(self, "support_")
         points = self.support_
         if "scale_" in vars(self):  # documents as they are
             points = points * self.scale_ + vars(self).get("center_", 0.0)
         return DualComparator(points, self.predicting_coef(), vars(self).get("thresholds_"))
 
+    def _published_vector(self) -> Floats:
+        """Return the weights that predict, with what stands behind them."""
+        return np.array(vars(self)["coef_"])
+
     def _of_learner(self, u: Any) -> Any:
         """Return a learner that is a comparator in kernel form; others are as they were."""
         if not isinstance(u, KernelBounds):
             return u
+        if u.kernel is None:
+            raise ValueError("only a learner with a kernel is a comparator in kernel form.")
         found, mine, its = u.as_comparator(), self._kernel(), u._kernel()
         n = u.n_features_in_
         # An intercept, like the scale, is that of the learner which is compared.

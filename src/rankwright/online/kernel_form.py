@@ -71,6 +71,14 @@ class KernelForm(KernelParameters, Settings, Standardized):
         if self.budget is not None:
             self.variant_ = "last"
 
+    @property
+    def cut_free(self) -> bool:
+        """Whether ``partial_fit`` gives the same bits wherever a stream is cut: without a kernel.
+
+        Sums over documents are taken block by block.
+        """
+        return self.kernel is None
+
     def _no_budget(self) -> str:
         """Return why there is no theorem for a budget, if there is none."""
         return f"{type(self).__name__} has no bound for one"

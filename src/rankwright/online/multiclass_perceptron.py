@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from rankwright import _kernels
 from rankwright.data.groups import Ints
-from rankwright.data.products import native_rows
+from rankwright.data.products import linear_scores, native_rows
 from rankwright.data.validation import Floats, Matrix
 from rankwright.inputs import all_scores
-from rankwright.online.base import Ledger, Rounds
+from rankwright.online.base import Rounds
 from rankwright.online.comparator import Dual
 from rankwright.online.intercept import InterceptLearner
 from rankwright.online.kernel import kernel_rounds
+from rankwright.online.ledger import Ledger
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
@@ -26,6 +27,7 @@ from rankwright.scoring.decisions import plurality
 from rankwright.theory.budget import budget_bound
 from rankwright.theory.guarantee import Guarantee
 from rankwright.theory.perceptron import multiclass_bound
+from rankwright.theory.warm import WarmStart, named_after, warm_perceptron_bound
 
 
 @parametrized
@@ -157,8 +159,10 @@ class MulticlassPerceptron(InterceptLearner):
         # The margin is that of prototypes of length 1 together.
         ledger.keep_min("margin", (leads / max(length, 1e-300)).min(initial=math.inf))
         ledger.keep_max("length", length)
-        if self.budget is not None:
-            ledger.add("hinges", np.maximum(0, 1 - leads[order]) * rounds.terms.get("updated", 0.0))
+        if self.budget is not None or not ledger.start.is_cold:
+            # Without a kernel it is not known which rounds made updates: all are charged.
+            updated = rounds.terms.get("updated", 1.0 if self.budget is None else 0.0)
+            ledger.add("hinges", np.maximum(0, 1 - leads[order]) * updated)
         ledger.keep_max("radius", self._longest(task.X))
         ledger.add("updates", rounds.n_updates)
 
@@ -166,10 +170,25 @@ class MulticlassPerceptron(InterceptLearner):
         """Return the scores and the length of prototypes."""
         if isinstance(u, Dual):
             return u.scores(X), u.length
-        prototypes, shape = np.asarray(u, dtype=np.float64), (len(self.classes_), X.shape[1])
+        prototypes = self._prototypes(u)
+        return linear_scores(X, prototypes)[0], float(np.linalg.norm(prototypes))
+
+    def _prototypes(self, u: Any) -> Floats:
+        prototypes, shape = np.asarray(u, dtype=np.float64), (len(self.classes_), self._n_weights)
         if prototypes.shape != shape or not np.isfinite(prototypes).all():
             raise ValueError(f"the comparator must be finite prototypes of shape {shape}.")
-        return np.asarray(X @ prototypes.T), float(np.linalg.norm(prototypes))
+        return np.ascontiguousarray(prototypes)
+
+    def _start_of_weights(self, u: Any) -> WarmStart:
+        return WarmStart.between(self._weights(), self._prototypes(u).ravel())
+
+    @property
+    def cut_free(self) -> bool:
+        """Whether ``partial_fit`` gives the same bits wherever a stream is cut: without votes.
+
+        Learners that vote keep documents, as with a kernel.
+        """
+        return self.kernel is None and vars(self).get("variant_", self.variant) != "voted"
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""
@@ -181,7 +200,17 @@ class MulticlassPerceptron(InterceptLearner):
             bound = budget_bound(t["length"], growth, S, t.get("hinges", 0.0))
             if margin > 0:  # the prototypes over the margin lose nothing
                 bound = min(bound, budget_bound(1 / margin, growth, S), key=float)
+        start = ledger.start
+        if not start.is_cold:
+            bound = self._warm_bound(t["length"], t["radius"], t["hinges"], start)
+            if margin > 0:
+                unit = start.against(1 / margin / t["length"])
+                bound = min(bound, self._warm_bound(1 / margin, t["radius"], 0.0, unit), key=float)
         return replace(bound, terms={**bound.terms, "loss": t["updates"]})
+
+    def _warm_bound(self, length: float, r: float, charge: float, start: WarmStart) -> Guarantee:
+        bound = warm_perceptron_bound(length, 2 * r**2, charge, start)
+        return named_after(bound, "Multiclass perceptron, warm start", "number of mistakes")
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""

@@ -14,7 +14,8 @@ from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.losses import Loss, from_name
 from rankwright.losses.own import as_loss, prepare_queries
-from rankwright.online.base import Ledger, Rounds
+from rankwright.online.base import Rounds
+from rankwright.online.ledger import Ledger
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.online.rankers import OnlineLinearRanker
@@ -77,6 +78,7 @@ class OnlineRanker(OnlineLinearRanker):
     _: KW_ONLY
     takes_weights: ClassVar[bool] = True
     bounds_metric: ClassVar[bool] = False
+    any_start: ClassVar[bool] = True  # what its bound is made of is measured, round by round
     schedule: Schedule = "constant"
     skip_empty: bool = True
     variant: Variant | None = None
@@ -121,10 +123,12 @@ class OnlineRanker(OnlineLinearRanker):
         return Rounds(losses, n_updates, dict(zip(names, terms, strict=True)))
 
     def _charge(self, task: _GradientTask, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if not task.loss.convex:
-            raise ValueError(f"a guarantee needs a convex loss, but {task.loss!r} is not.")
         for name, values in rounds.terms.items():
             ledger.add(name, values)
+
+    def _no_guarantee(self) -> str:
+        loss = as_loss(from_name(self.loss, self.skip_empty))
+        return "" if loss.convex else f"a guarantee needs a convex loss, but {loss!r} is not."
 
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""

@@ -97,6 +97,11 @@ class PAMIR(OnlineLinearRanker):
         self.standardize = standardize
         self.missing = missing
 
+    @property
+    def cut_free(self) -> bool:
+        """False: triplets are drawn from the queries of a call."""
+        return False
+
     def _n_rounds(self, data: RankingData) -> int:
         return self.n_triplets or _TRIPLETS_PER_DOCUMENT * len(data.y)
 

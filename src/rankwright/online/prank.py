@@ -16,9 +16,10 @@ from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError
-from rankwright.online.base import Ledger, Rounds
-from rankwright.online.comparator import compared
+from rankwright.online.base import Rounds
+from rankwright.online.comparator import Dual, compared
 from rankwright.online.kernel import kernel_rounds
+from rankwright.online.ledger import Ledger
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData, OrdinalLearner
 from rankwright.online.parameters import parametrized
@@ -28,8 +29,9 @@ from rankwright.scoring.decisions import by_thresholds
 from rankwright.scoring.state import check_thresholds
 from rankwright.scoring.sums import shares_of
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import prank_margins
+from rankwright.theory.margins import check_comparator, prank_margins
 from rankwright.theory.perceptron import prank_bound, prank_theorem2
+from rankwright.theory.warm import WarmStart, named_after, warm_perceptron_bound
 
 # Margins that the bound tries, whatever the data: eight to an octave, so that the best of all is at
 # most 9 % above one of them, over the range in which neither they nor R^2 over squares overflow.
@@ -224,6 +226,7 @@ class PRank(OrdinalLearner):
         c = math.sqrt(self._unit())
         scores, thresholds, length = compared(ledger.comparator, task.X, self._n_thresholds(), c)
         margins = prank_margins(scores, task.ranks, thresholds) / max(length, 1e-300)
+        ledger.keep_max("length", length)
         ledger.keep_max("radius", self._longest(task.X) / c)
         ledger.keep_min("margin", margins.min(initial=math.inf))
         ledger.keep_max("largest", margins.max(initial=0.0))
@@ -257,10 +260,27 @@ class PRank(OrdinalLearner):
         t, k = ledger.totals, len(self.classes_)
         margin = t["margin"] if math.isfinite(t["margin"]) else 1.0
         r = t["radius"]
-        bounds = [prank_bound(max(margin, 0.0), r, k), prank_theorem2(max(margin, 0.0), r, k)]
-        bounds += [prank_bound(gamma, r, k, charge) for gamma, charge in self._hinges(ledger)]
+        hinges = [(max(margin, 0.0), 0.0), *self._hinges(ledger)]
+        if ledger.start.is_cold:
+            bounds = [prank_bound(gamma, r, k, charge) for gamma, charge in hinges]
+            bounds.append(prank_theorem2(max(margin, 0.0), r, k))
+        else:
+            unit = ledger.start.against(1 / t["length"] if t["length"] > 0 else 0.0)
+            bounds = [_warm_prank(gamma, r, k, charge, unit) for gamma, charge in hinges]
         best = min(bounds, key=float)
         return replace(best, terms={**best.terms, "loss": t["loss"]})
+
+    def _start_of_weights(self, u: Any) -> WarmStart:
+        d, c = self.n_features_in_, math.sqrt(self._unit())
+        own, other = self._weights().copy(), check_comparator(u, d + self._n_thresholds()).copy()
+        own[:d], other[:d] = own[:d] / c, other[:d] * c
+        return WarmStart.between(own, other)
+
+    def _start_of_sum(self, u: Dual, unit: float = 1.0, rest: Floats | None = None) -> WarmStart:
+        return super()._start_of_sum(u, math.sqrt(self._unit()), -self.taus_.sum(axis=0))
+
+    def _published_vector(self) -> Floats:
+        return np.concatenate([self.coef_, self.thresholds_])
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted learner."""
@@ -275,3 +295,12 @@ class PRank(OrdinalLearner):
         if self._keeps_support:
             self._check_support(1)
             check_fitted_array(self, "taus_", (len(self.support_), k - 1))
+
+
+def _warm_prank(gamma: float, r: float, k: int, charge: float, unit: WarmStart) -> Guarantee:
+    """Return the bound against a unit vector, over gamma: a threshold then counts as 1."""
+    c = (k - 1) * r**2 + 1
+    bound = warm_perceptron_bound(math.inf, c)  # without a margin it says nothing
+    if gamma > 0:
+        bound = warm_perceptron_bound(1 / gamma, c, charge / gamma, unit.against(1 / gamma))
+    return named_after(bound, "PRank, warm start", "sum of |predicted - y|")

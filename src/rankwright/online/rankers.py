@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.validation import Floats
 from rankwright.estimator import Ranker, check_fitted_array
@@ -142,6 +143,11 @@ class OnlineLinearRanker(WeightForm, RankerByRounds):
         """Raise unless the weights, read from a file, fit together."""
         check_fitted_array(self, "coef_", (self.n_features_in_,))
         self._check_weights((self.n_features_in_,))
+
+    def as_comparator(self) -> Any:
+        """Return the weights that predict, as a comparator of other runs."""
+        check_is_fitted(self, "coef_")
+        return self.coef_.copy()
 
     def _begin(self, data: RankingData, whole: bool) -> None:
         self._begin_weights(data.X.shape[1])

@@ -18,16 +18,17 @@ from rankwright.inputs import RankingData
 from rankwright.losses.metric_weights import Sharing
 from rankwright.losses.slam import SLAM, PreparedSLAM
 from rankwright.metrics.dcg import discounts
-from rankwright.online.base import Ledger, Rounds, check_step
+from rankwright.online.base import Rounds, check_step
 from rankwright.online.comparator import compared
 from rankwright.online.kernel import kernel_rounds, learn_by_kernel
 from rankwright.online.kernel_bounds import KernelBounds
+from rankwright.online.ledger import Ledger
 from rankwright.online.means import Variant
 from rankwright.online.parameters import parametrized
 from rankwright.online.rankers import OnlineLinearRanker
 from rankwright.theory.budget import budget_bound
 from rankwright.theory.guarantee import Guarantee
-from rankwright.theory.margins import ranking_margins
+from rankwright.theory.margins import check_comparator, ranking_margins
 from rankwright.theory.perceptron import (
     slam_corollary7,
     slam_misordered,
@@ -35,6 +36,7 @@ from rankwright.theory.perceptron import (
     slam_separable,
     slam_theorem5,
 )
+from rankwright.theory.warm import WarmStart, from_start, named_after, warm_perceptron_bound
 
 Update: TypeAlias = Literal["misordered", "paper", "printed"]
 _UPDATES = ("misordered", "paper", "printed")
@@ -248,7 +250,39 @@ class SLAMPerceptron(KernelBounds, OnlineLinearRanker):
         margin = t["margin"] / length if length > 0 else 0.0
         if not math.isfinite(margin):  # no pair to order, no loss
             margin = 1.0
-        r, m, f = t["radius"], int(t["max_docs"]), t["comparator"]
+        start = ledger.start
+        bounds = self._cold_bounds(t, margin)
+        if not start.is_cold:
+            bounds = self._warm_bounds(t, length, t["comparator"], start)
+            if margin > 0:  # u / margin loses nothing
+                unit = start.against(1 / margin / length)
+                bounds += self._warm_bounds(t, 1 / margin, 0.0, unit)
+        best = min(bounds, key=float)
+        return replace(best, terms={**best.terms, "loss": t["loss"]})
+
+    def _theorem(self, m: int) -> Callable[..., Guarantee]:
+        # Shared weights may reach beyond the cutoff; the theorem then counts their documents.
+        return slam_corollary7 if m <= self.loss.cutoff else slam_theorem5
+
+    def _warm_bounds(
+        self, t: dict[str, float], length: float, charge: float, start: WarmStart
+    ) -> list[Guarantee]:
+        """Return the bounds from weights that are not 0, against a comparator and its charge."""
+        r, m, eta = t["radius"], int(t["max_docs"]), self.eta_
+        # The updates of active documents that are in order also lengthen the weights.
+        misordered = self.update == "misordered"
+        G = 4 * r**2 * t["V"] + (0.0 if misordered else 2 / eta)
+        name = "Misordered update" if misordered else "Algorithm 1 as printed"
+        root = warm_perceptron_bound(length, G, charge, start.over(eta))
+        bounds = [named_after(root, f"{name}, warm start", "sum of 1 - metric")]
+        if not misordered:
+            away = start.distance(length)
+            bounds.append(from_start(self._theorem(m)(away, r, m, t["v_max"], charge, eta)))
+        return bounds
+
+    def _cold_bounds(self, t: dict[str, float], margin: float) -> list[Guarantee]:
+        """Return the bounds from weights 0."""
+        length, r, m, f = t["length"], t["radius"], int(t["max_docs"]), t["comparator"]
         if self.budget is not None:
             G, S = 4 * r**2 * t["V"], float(self.forgotten_[-1])
             bounds = [budget_bound(length, G, S, f)]
@@ -260,16 +294,18 @@ class SLAMPerceptron(KernelBounds, OnlineLinearRanker):
                 slam_misordered(length, r, t["V"], f),
             ]
         else:
-            # Shared weights may reach beyond the cutoff; the theorem then counts their documents.
-            theorem = slam_corollary7 if m <= self.loss.cutoff else slam_theorem5
+            theorem = self._theorem(m)
             bounds = [
                 slam_printed(margin, r, t["V"], self.eta_),
                 theorem(length, r, m, t["v_max"], f, self.eta_),
             ]
             if margin > 0:  # u / margin, as in Corollary 6
                 bounds.append(theorem(1 / margin, r, m, t["v_max"], 0.0, self.eta_))
-        best = min(bounds, key=float)
-        return replace(best, terms={**best.terms, "loss": t["loss"]})
+        return bounds
+
+    def _start_of_weights(self, u: Any) -> WarmStart:
+        w = self._weights()
+        return WarmStart.between(w, check_comparator(u, len(w)))
 
     def check_state(self) -> None:
         """Raise unless what was read from a file can be a fitted ranker."""

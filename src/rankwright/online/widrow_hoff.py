@@ -14,17 +14,20 @@ from rankwright.data.groups import Ints
 from rankwright.data.products import native_rows
 from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
-from rankwright.online.base import Ledger, Rounds
+from rankwright.online.base import Rounds
 from rankwright.online.comparator import compared
 from rankwright.online.intercept import InterceptLearner
 from rankwright.online.kernel import kernel_rounds
+from rankwright.online.ledger import Ledger
 from rankwright.online.means import Variant, check_variant
 from rankwright.online.ordinal import OrdinalData
 from rankwright.online.parameters import parametrized
 from rankwright.scoring.decisions import by_rounding
 from rankwright.theory.gradients import radius
 from rankwright.theory.guarantee import Guarantee
+from rankwright.theory.margins import check_comparator
 from rankwright.theory.perceptron import widrow_hoff_bound
+from rankwright.theory.warm import WarmStart, from_start
 
 
 @parametrized
@@ -154,8 +157,6 @@ class WidrowHoff(InterceptLearner):
         )
 
     def _charge(self, task: OrdinalData, order: Ints, rounds: Rounds, ledger: Ledger) -> None:
-        if self.eta is None:
-            raise ValueError("a guarantee needs a fixed step: pass eta.")
         u = compared(ledger.comparator, task.X)
         errors = (task.ranks + 1 - u.scores)[order]
         ledger.keep_max("length", u.length)
@@ -164,11 +165,21 @@ class WidrowHoff(InterceptLearner):
         ledger.add("squared_errors", rounds.terms["squared_errors"])
         ledger.keep_max("radius", self._longest(task.X))
 
+    def _no_guarantee(self) -> str:
+        if self.eta is None:
+            return "a guarantee needs a fixed step: pass eta."
+        return super()._no_guarantee()
+
+    def _start_of_weights(self, u: Any) -> WarmStart:
+        return WarmStart.between(self._weights(), check_comparator(u, self._n_weights))
+
     def guarantee(self, ledger: Ledger) -> Guarantee:
         """Return the bound of the rounds so far."""
         t = ledger.totals
         eta = 0.0 if self.eta is None else self.eta
-        bound = widrow_hoff_bound(t["length"], t["radius"], eta, t["comparator"])
+        away = ledger.start.distance(t["length"])  # |u|, from weights 0
+        bound = widrow_hoff_bound(away, t["radius"], eta, t["comparator"])
+        bound = bound if ledger.start.is_cold else from_start(bound)
         return replace(bound, terms={**bound.terms, "loss": t["squared_errors"]})
 
     def check_state(self) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from rankwright.data.groups import Ints
+from rankwright.data.products import linear_scores
 from rankwright.data.validation import Floats, Matrix
-from rankwright.online.base import Ledger, Rounds
+from rankwright.online.base import Rounds
 from rankwright.online.comparator import Dual
 from rankwright.online.kernel_bounds import KernelBounds
+from rankwright.online.ledger import Ledger
 from rankwright.predtron.rounds import PredtronData, loss_range
 from rankwright.problems.problem import Problem
 from rankwright.theory.budget import budget_bound
@@ -21,11 +23,16 @@ from rankwright.theory.links import (
     NormName,
     link_constant,
     link_exponent,
+    link_norm,
     link_radius,
     link_size,
     weight_norm,
 )
 from rankwright.theory.predtron import predtron_bound
+from rankwright.theory.predtron_warm import predtron_warm_bound
+from rankwright.theory.warm import WarmStart
+
+_ROUNDING: Final = 1e-14
 
 
 class PredtronGuarantees(KernelBounds):
@@ -35,6 +42,8 @@ class PredtronGuarantees(KernelBounds):
     fit_intercept: bool
     eta_: float
     weights_: Floats
+    coef_: Floats
+    intercept_: Floats
 
     def _problem(self) -> Problem:
         raise NotImplementedError
@@ -78,23 +87,54 @@ class PredtronGuarantees(KernelBounds):
         """Return the bound of the rounds so far."""
         t, mode, u = ledger.totals, self._mode(), ledger.comparator
         dual = isinstance(u, Dual)
+        start = ledger.start
         length = u.length if dual else weight_norm(np.atleast_2d(u), self.norm)
-        bound = predtron_bound(
-            mode,
-            length,
-            t.get("R", 0.0),
-            t.get("c_L", 1.0),
-            t.get("C_L", 0.0),
-            comparator_loss=t["charge"],
-            link=1.0 if dual else link_constant(self.norm, self._link_size()),
-            eta=self.eta_ if mode == "augmented" else None,
-        )
+        facts = t.get("R", 0.0), t.get("c_L", 1.0), t.get("C_L", 0.0), t["charge"]
+        link = 1.0 if dual else link_constant(self.norm, self._link_size())
+        if start.is_cold:
+            eta = self.eta_ if mode == "augmented" else None
+            bound = predtron_bound(mode, length, *facts, link=link, eta=eta)
+        else:
+            length = u.length if dual else self._primal_norm(u)
+            bound = predtron_warm_bound(mode, length, *facts, start, self.eta_, link=link)
         if self.budget is not None:
             G = 4 * t.get("R", 0.0) ** 2 * (t.get("C_L", 0.0) if mode == "loss_driven" else 1.0)
             bound = budget_bound(length, G, float(self.forgotten_[-1]), t["charge"])
         # Updates by the plain prediction have a bound on their number, the others on the losses.
         happened = t["mistakes"] if mode == "predicted" else t["loss"]
         return replace(bound, terms={**bound.terms, "loss": happened})
+
+    def _primal_norm(self, u: Any) -> float:
+        q = self._exponent()
+        return link_norm(u, self.norm, q / (q - 1))
+
+    def _start_of_weights(self, u: Any) -> WarmStart:
+        own, other = self.weights_.T, self._padded(u)
+        q = self._exponent()
+        if q == 2:
+            return WarmStart.between(own, other)
+        length, most = link_norm(own, self.norm, q), self._primal_norm(other)
+        gap = length * most - float((own * other).sum())
+        # Powers and sums round: what that can take from the gap is added to it.
+        return WarmStart(length, max(0.0, gap) + _ROUNDING * length * most)
+
+    def _padded(self, u: Any) -> Floats:
+        """Return a comparator of the form of the weights: one without an intercept has one of 0."""
+        U = np.atleast_2d(np.asarray(u, dtype=np.float64))
+        n, d = self.weights_.shape
+        if self.fit_intercept and U.shape[1] == n - 1:
+            U = np.hstack([U, np.zeros((len(U), 1))])
+        if U.shape != (d, n):
+            raise ValueError(
+                f"the comparator must have {n - self.fit_intercept} weights for each of {d} scores "
+                f"(one more with an intercept), but has shape {np.shape(u)}."
+            )
+        return U
+
+    def _published_vector(self) -> Floats:
+        if not self.fit_intercept:
+            return np.array(self.coef_)
+        return np.hstack([self.coef_, np.asarray(self.intercept_)[:, None]])
 
     def _comparator_scores(self, X: Matrix, comparator: Any) -> Floats:
         """Return the scores of a comparator, weights by score and feature, one more for a bias."""
@@ -107,5 +147,6 @@ class PredtronGuarantees(KernelBounds):
                 f"the comparator must have {n_features} weights for each score (one more with an "
                 f"intercept), but has shape {U.shape}."
             )
-        scores = np.asarray(X @ U[:, :n_features].T, dtype=np.float64)
+        # Each by its own row: the bits of a bound do not depend on how a stream is cut.
+        scores = linear_scores(X, np.ascontiguousarray(U[:, :n_features]))[0]
         return scores + (U[:, n_features] if U.shape[1] > n_features else 0.0)

@@ -93,6 +93,14 @@ class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearn
         if self.kernel is not None and self.norm != "l2":
             raise ValueError(f"a kernel needs norm='l2', but norm is {self.norm!r}.")
 
+    @property
+    def cut_free(self) -> bool:
+        """Whether ``partial_fit`` gives the same bits wherever a stream is cut: for l2 weights.
+
+        Behind other norms sums are taken afresh in each call.
+        """
+        return self.kernel is None and self.norm == "l2"
+
     def _no_budget(self) -> str:
         if self._mode() != "augmented":
             return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,11 @@ def radius(X: Any) -> float:
     longest = 0.0
     for begin in range(0, matrix.shape[0], _BLOCK):
         part = matrix[begin : begin + _BLOCK].astype(np.float64)
-        # Divided by the largest entry, no square is too large or too small.
-        scale = float(np.abs(part.data if sp.issparse(part) else part).max(initial=0.0))
-        if scale > 0:
+        # Near the largest entry, no square is too large or too small. A power of two rounds
+        # nothing: lengths do not depend on the rows beside them.
+        largest = float(np.abs(part.data if sp.issparse(part) else part).max(initial=0.0))
+        scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+        if largest > 0:
             part = part / scale
             squares = np.asarray((part * part).sum(axis=1))
             longest = max(longest, scale * float(np.sqrt(squares.max())))

@@ -65,6 +65,25 @@ def weight_norm(W: Any, norm: NormName) -> float:
     return float(np.linalg.norm(matrix, "nuc") if norm == "trace" else np.linalg.norm(matrix))
 
 
+def link_norm(W: Any, norm: NormName, exponent: float) -> float:
+    r"""Return the norm of weights with an exponent, over what ``norm`` is taken over.
+
+    With exponent 1 it is :func:`weight_norm`. With the link's q it is that of
+    :math:`\Theta = \nabla\psi(W)`, and with :math:`r = q/(q - 1)` that of U in
+    :math:`\langle \Theta, U \rangle \le \|\Theta\|_q \|U\|_r`.
+    """
+    matrix = np.atleast_2d(np.asarray(W, dtype=np.float64))
+    if norm == "l2" or exponent == 2:  # all of them
+        return float(np.linalg.norm(matrix))
+    values = np.abs(matrix).ravel()
+    if norm == "group":
+        values = np.linalg.norm(matrix, axis=0)
+    elif norm == "trace":
+        values = np.linalg.svd(matrix, compute_uv=False)
+    largest = float(values.max(initial=0.0))
+    return largest * float(np.linalg.norm(values / largest, exponent)) if largest > 0 else 0.0
+
+
 def link_radius(
     X: Matrix, norm: NormName, groups: Groups | None = None, *, intercept: bool = False
 ) -> float:

@@ -14,13 +14,15 @@ from rankwright.theory.gradients import radius
 
 
 def comparator_array(u: Any) -> Floats:
-    """Return the weights of a comparator as an array."""
-    return finite_numbers(
+    """Return the weights of a comparator as an array, by rows."""
+    array = finite_numbers(
         "the comparator",
         u,
         " It has the form of the learner's own weights; a learner or a DualComparator is for "
         "learners with a kernel.",
     )
+    # In another layout its products and lengths differ in their last bits.
+    return np.asarray(array, order="C")
 
 
 def check_comparator(u: ArrayLike, size: int) -> Floats:
