@@ -246,7 +246,7 @@ class Pupil:
             self.learned,
             self.skipped.total(),
             self.content,
-            ledger=json.dumps(kept),
+            ledger=json.dumps(kept, sort_keys=True),
             loss=loss,
             bound=bound,
             reason=reason,

@@ -1,0 +1,339 @@
+"""The learner of the service: every event exactly once, to the same bits wherever it stops."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rankwright as rw
+from rankwright.exceptions import DataError
+from rankwright.persistence import packed
+from rankwright.serve.fingerprints import content_digest
+from rankwright.serve.learner import Learner
+from rankwright.serve.replay import replay_log
+from rankwright.serve.settings import Settings
+from rankwright.serve.store.interface import OvertakenError, Store
+from tests.serve_logs import (
+    ONLINE,
+    add,
+    all_events,
+    feedback,
+    fitted,
+    learn_all,
+    learner_of,
+    other_model,
+    record_of,
+    served,
+    twin,
+)
+
+GOOD = ("good", "good", "good", "single")
+BAD = ("one", "wide", "none", "missing", "huge", "label")
+WORDS = st.sampled_from(
+    [*GOOD, *GOOD, *BAD, "promote 1", "promote 2", "promote 3", "experiment", "end"]
+)
+CUTS = st.sampled_from(["", "", "step", "step", "restart", "rival"])
+
+
+def do(store: Store, number: int, word: str) -> None:
+    """Let something happen to a service."""
+    if word.startswith("promote"):
+        store.promote(int(word[-1]), 0.0, f"p{number}")
+    elif word in ("experiment", "end"):
+        serving = store.serving()
+        assert serving is not None
+        running = serving.experiment is not None
+        if word == "experiment" and not running:
+            store.begin_experiment("x", 2, 1 + 2 * (number % 2), 0.5, 0.0, f"x{number}")
+        if word == "end" and running:
+            store.end_experiment(0.0, f"x{number}")
+    else:
+        store.write([], [feedback(number, word)])
+
+
+def check_as_twin(store: Store, model_id: int) -> None:
+    record = store.learner(model_id)
+    if record is None:
+        return
+    content, losses, n_skipped = twin(store.model_content(model_id), model_id, all_events(store))
+    assert (record.learned, record.skipped) == (len(losses), n_skipped)
+    assert record.content == content
+    marks = store.marks(model_id)
+    assert [seq for mark in marks for seq in mark.seqs.tolist()] == list(losses)
+    found = [loss for mark in marks for loss in mark.losses.tolist()]
+    np.testing.assert_allclose(found, list(losses.values()), atol=1e-9)
+    if marks:
+        assert marks[-1].digest == content_digest(record.content)
+        assert record.library == rw.__version__
+        assert record.cpu
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_every_online_class_learns_as_by_partial_fit(name: str, tmp_path: Path) -> None:
+    store = served(tmp_path, fitted(name))
+    one_by_one = served(tmp_path, fitted(name), name="b.db")
+    words = [*GOOD * 3, "one", *GOOD, "label", "missing", "huge", "none", *GOOD, "wide"]
+    for number, word in enumerate(words):
+        do(store, number, word)
+        do(one_by_one, number, word)
+        learn_all(one_by_one)  # a learner of its own for each event
+    learn_all(store)
+    check_as_twin(store, 1)
+    all_at_once, restarted = record_of(store), record_of(one_by_one)
+    assert all_at_once.learned >= 20
+    assert restarted.content == all_at_once.content
+    assert restarted.ledger == all_at_once.ledger
+    figures = [(r.loss, r.bound, r.reason) for r in (all_at_once, restarted)]
+    assert figures[0] == figures[1]
+    assert (all_at_once.bound is None) == bool(all_at_once.reason)
+    if all_at_once.bound is not None:
+        assert all_at_once.loss <= all_at_once.bound
+    for one in (store, one_by_one):
+        replayed = replay_log(one)
+        assert replayed.parting is None
+        assert replayed.content == all_at_once.content
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    names=st.tuples(*[st.sampled_from(["slam", "prank", "online", "slam-kernel", "pamir"])] * 2),
+    log=st.lists(st.tuples(WORDS, CUTS), min_size=1, max_size=40),
+)
+def test_logs_that_are_cut_anywhere(names: tuple[str, str], log: list[tuple[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        models = [fitted(names[0]), fitted(names[1], seed=5), other_model()]
+        cut = served(Path(folder), *models, name="cut.db")
+        whole = served(Path(folder), *models, name="whole.db")
+        learner = learner_of(cut)
+        for number, (word, act) in enumerate(log):
+            do(cut, number, word)
+            do(whole, number, word)
+            if act == "restart":
+                learner = learner_of(cut, publish=1000.0)
+            elif act == "rival":
+                learn_all(cut)
+            if act:
+                try:
+                    learner.step()
+                except OvertakenError:
+                    learner.forget()
+        learn_all(cut)
+        learn_all(whole)
+        for model_id in (1, 2, 3):
+            check_as_twin(cut, model_id)
+            live, once = cut.learner(model_id), whole.learner(model_id)
+            if live is None or once is None:
+                assert live is once is None
+                continue
+            assert live.content == once.content
+            assert (live.loss, live.bound, live.reason) == (once.loss, once.bound, once.reason)
+            assert live.active == once.active
+            replayed = replay_log(cut, model_id)
+            assert replayed.parting is None
+            assert replayed.content == live.content
+        cut.close()
+        whole.close()
+
+
+def test_an_event_that_is_refused_takes_no_other_with_it(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    store.write([], [feedback(n, "huge" if n == 7 else "good") for n in range(12)])
+    learn_all(store)
+    record = record_of(store)
+    assert (record.learned, record.skipped) == (11, 1)
+    assert json.loads(record.ledger)["skipped"] == {"refused": 1}
+    check_as_twin(store, 1)
+
+
+def test_weights_that_would_overflow_are_not_learned(tmp_path: Path) -> None:
+    model = rw.WidrowHoff(eta=1.0, variant="last", n_epochs=1, standardize=False)
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    store = served(tmp_path, model.fit(X * 1e-3, np.repeat([0, 1], 10)))
+    events = [feedback(n) for n in range(3)]
+    for event in events:
+        assert event.lesson is not None
+        np.asarray(event.lesson.features)[:] *= 1e12
+        event.lesson.labels[:] = 1
+    store.write([], [*events, feedback(99, "one")])
+    learn_all(store)
+    record = record_of(store)
+    assert record.learned + record.skipped == 4
+    assert record.skipped >= 1
+    assert np.isfinite(record.loss)
+    assert replay_log(store).parting is None
+
+
+def test_reasons_are_counted(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted("prank"))
+    store.write([], [feedback(n, what) for n, what in enumerate(BAD)])
+    learn_all(store)
+    kept = json.loads(record_of(store).ledger)["skipped"]
+    assert kept == {"features": 1, "label": 1, "missing": 1, "refused": 1, "width": 1}
+    assert record_of(store).learned == 1  # a row is a round: one document is enough
+
+
+def test_a_model_learns_only_while_it_is_served(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted(), fitted(seed=3), other_model())
+    for number, word in enumerate(
+        "good,promote 2,good,good,promote 1,good,promote 3,good,experiment,good,end,good".split(",")
+    ):
+        do(store, number, word)
+    learn_all(store)
+    assert record_of(store, 1).learned == 3
+    assert record_of(store, 2).learned == 3
+    assert store.learner(3) is None
+    assert not record_of(store, 1).active
+    check_as_twin(store, 1)
+    check_as_twin(store, 2)
+
+
+def test_states_are_published_at_most_so_often(tmp_path: Path) -> None:
+    now = [100.0]
+    store = served(tmp_path, fitted())
+    learner = Learner(store, Settings(publish=0.25), clock=lambda: now[0])
+    store.write([], [feedback(0)])
+    assert learner.step()
+    assert record_of(store).learned == 1  # at once: nothing was published lately
+    for number in range(1, 4):
+        store.write([], [feedback(number)])
+        assert learner.step()
+    assert record_of(store).learned == 1
+    now[0] += 0.3
+    store.write([], [feedback(4)])
+    assert learner.step()
+    assert record_of(store).learned == 5
+    store.write([], [feedback(5)])
+    learner.step()
+    assert not learner.step()  # caught up
+    assert record_of(store).learned == 6
+
+
+def test_two_learners_never_learn_an_event_twice(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    slow = learner_of(store, publish=1000.0)
+    store.write([], [feedback(0)])
+    slow.step()
+    store.write([], [feedback(1)])
+    slow.step()
+    learn_all(store)
+    with pytest.raises(OvertakenError):
+        slow.publish()
+    slow.forget()
+    store.write([], [feedback(2)])
+    while slow.step():
+        pass
+    check_as_twin(store, 1)
+
+
+def test_places_of_models_that_sleep_are_written_now_and_then(tmp_path: Path) -> None:
+    now = [100.0]
+    store = served(tmp_path, fitted(), fitted(seed=3))
+    store.promote(2, 0.0, "second")
+    learner = Learner(store, Settings(), clock=lambda: now[0])
+    while learner.step():
+        pass
+    for number in range(5):
+        store.write([], [feedback(number)])
+    while learner.step():
+        pass
+    asleep = record_of(store, 1)
+    now[0] += 20
+    learner.step()
+    assert asleep.position < record_of(store, 1).position == len(all_events(store))
+
+
+def test_the_comparator_is_fixed_at_the_beginning(tmp_path: Path) -> None:
+    other = tmp_path / "other.rw"
+    rw.save(fitted(seed=9), other)
+    store = served(tmp_path, fitted())
+    own = served(tmp_path, fitted(), name="own.db")
+    for one in (store, own):
+        one.write([], [feedback(n) for n in range(5)])
+    learn_all(store, comparator=str(other))
+    learn_all(own)
+    store.write([], [feedback(n) for n in range(5, 10)])
+    learn_all(store)  # started anew, without the option
+    kept = json.loads(record_of(store).ledger)["account"]
+    assert kept["comparator"] == {"weights": fitted(seed=9).coef_.tolist()}
+    assert json.loads(record_of(own).ledger)["account"]["comparator"] is None
+    assert record_of(store).bound != record_of(own).bound
+    replayed = replay_log(store)
+    assert replayed.parting is None
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: fitted("prank"), "must be a SLAMPerceptron, as the model is, but is a PRank"),
+        (lambda: rw.SLAMPerceptron().fit(np.eye(3), [0, 1, 2]), "the model's 4 features, but has 3"),
+        (lambda: fitted("slam-kernel"), "kernel"),
+    ],
+)
+def test_a_comparator_of_another_form_is_no_comparator(
+    make: Any, said: str, tmp_path: Path
+) -> None:
+    rw.save(make(), tmp_path / "other.rw")
+    store = served(tmp_path, fitted())
+    store.write([], [feedback(0)])
+    learn_all(store, comparator=str(tmp_path / "other.rw"))
+    record = record_of(store)
+    assert record.bound is None
+    assert said in record.reason
+    assert "\n" not in record.reason
+
+
+def test_a_comparator_that_is_no_file(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    with pytest.raises(DataError, match=r"no\.rw: cannot be read"):
+        learner_of(store, comparator=str(tmp_path / "no.rw"))
+    (tmp_path / "bad.rw").write_bytes(b"nothing")
+    with pytest.raises(DataError, match=r"bad\.rw"):
+        learner_of(store, comparator=str(tmp_path / "bad.rw"))
+
+
+def test_no_bound_has_a_reason(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted("pamir"))
+    learn_all(store)
+    store.write([], [feedback(0)])
+    learn_all(store)
+    record = record_of(store)
+    assert record.bound is None
+    assert "PAMIR" in record.reason
+    assert record.loss > 0
+
+
+def test_a_model_promoted_while_it_runs_is_met(tmp_path: Path) -> None:
+    store = served(tmp_path, other_model())
+    learner = learner_of(store)
+    assert not learner.step()  # nobody learns yet
+    number = add(store, fitted())
+    store.promote(number, 0.0, "second")
+    store.write([], [feedback(0)])
+    while learner.step():
+        pass
+    third = add(store, fitted(seed=4))
+    store.promote(third, 0.0, "third")
+    store.write([], [feedback(1), feedback(2)])
+    while learner.step():
+        pass
+    assert [record_of(store, n).learned for n in (number, third)] == [1, 2]
+
+
+def test_content_is_the_same_whichever_version_wrote_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted()
+    before = packed(model)
+    monkeypatch.setattr("rankwright.persistence.__version__", "9.9.9")
+    after = packed(model)
+    assert before != after
+    assert content_digest(before) == content_digest(after)
+    model.coef_[0] += 1e-15
+    assert content_digest(packed(model)) != content_digest(after)
