@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankwright.client import Client, RankedQuery, ServiceError
+from rankwright.client import Client, NowServed, RankedQuery, ServiceError
 
 httpx = pytest.importorskip("httpx")
 
@@ -408,8 +408,10 @@ def test_a_change_that_may_have_been_made_is_not_made_again(
 def test_a_change_that_was_not_made_is_tried_again(
     client: Client, service: Service, fault: Callable[[Any], Any]
 ) -> None:
-    service.faults = [fault, lambda _: httpx.Response(200, json=[])]
-    assert client.rollback() == []
+    now = {"model": 1, "version": "1+4", "previous": 2}
+    service.faults = [fault, lambda _: httpx.Response(200, json=now)]
+    assert client.rollback(leave=2) == NowServed(1, "1+4", 2)
+    assert service.requests[1].url.params["leave"] == "2"
     assert len(service.requests) == 2
 
 

@@ -64,6 +64,7 @@ class Outgoing:
     content_type: str = "application/json"
     params: Mapping[str, str] | None = None
     again: Again = Again.always
+    in_json: bool = True
 
 
 class Caller:
@@ -80,13 +81,13 @@ class Caller:
         self._owner, self._http = 0, None
 
     def call(self, outgoing: Outgoing) -> Any:
-        """Send, again where that is allowed and may help; return the decoded answer."""
+        """Send, again where that is allowed and may help; return the answer, decoded from JSON."""
         tries = 0
         while True:
             tries += 1
             response, problem = self._attempt(outgoing)
             if response is not None and response.status_code < 300:
-                return _decoded(response, self.url)
+                return _decoded(response, self.url) if outgoing.in_json else response.content
             wait = self._wait_after(response, problem, outgoing.again, tries)
             if wait is None:
                 raise self._error(response, problem, outgoing, tries) from None

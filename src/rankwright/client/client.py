@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any, Self
 
-from rankwright.client.calls import Again, Caller, Outgoing, ServiceError
+from rankwright.client.calls import Caller, Outgoing, ServiceError
 from rankwright.client.judging import Judged, judged_documents, judged_event, judged_ranking
 from rankwright.client.results import (
-    ExperimentSummary,
-    ModelInfo,
     RankedDocument,
     RankedQuery,
     Receipt,
-    ServiceState,
 )
 from rankwright.client.sending import (
     Features,
@@ -31,10 +25,9 @@ from rankwright.client.sending import (
 
 _BATCH = 200  # queries or events of one call: far below the service's limits
 _GONE = 410  # the ranking is not there any more: the features are needed
-_LOOK = 0.05  # seconds between two looks at the learner
 
 
-class Client:
+class Client(Administration):
     """Asks a service for rankings and gives it feedback.
 
     Threads may share a client; a process that was forked may go on with its parent's. A call that
@@ -77,7 +70,7 @@ class Client:
             raise ValueError(f"timeout must be a positive number of seconds, but is {timeout!r}.")
         if not isinstance(retries, int) or retries < 0:
             raise ValueError(f"retries must be an integer from 0, but is {retries!r}.")
-        self._caller = Caller(url, token, timeout, retries, transport)
+        super().__init__(Caller(url, token, timeout, retries, transport))
 
     def __repr__(self) -> str:
         return f"Client({self._caller.url!r})"
@@ -253,82 +246,6 @@ class Client:
     def _send_feedback(self, body: Any) -> Any:
         return self._caller.call(Outgoing("POST", "/v1/feedback", json_bytes(body)))
 
-    # ---- what there is ----
-
-    def state(self) -> ServiceState:
-        """Return how far the log and the learner are."""
-        return ServiceState.of(self._caller.call(Outgoing("GET", "/v1/state")))
-
-    def models(self) -> list[ModelInfo]:
-        """Return all models, oldest first."""
-        return [ModelInfo.of(one) for one in self._caller.call(Outgoing("GET", "/v1/models"))]
-
-    def experiments(self) -> list[ExperimentSummary]:
-        """Return all experiments, oldest first."""
-        found = self._caller.call(Outgoing("GET", "/v1/experiments"))
-        return [ExperimentSummary.of(one) for one in found]
-
-    def wait_learned(self, timeout: float = 30.0) -> ServiceState:
-        """Wait until the learner has seen all feedback that the log has now.
-
-        TimeoutError if it has not after so many seconds.
-        """
-        end = time.monotonic() + timeout
-        state = self.state()
-        goal = state.events
-        while state.events - state.behind < goal:
-            if time.monotonic() > end:
-                raise TimeoutError(
-                    f"the learner is {state.behind} events behind after {timeout:g} s. "
-                    "Look at /readyz and at the log of the service."
-                )
-            time.sleep(_LOOK)
-            state = self.state()
-        return state
-
-    # ---- changes: for the scope admin ----
-
-    def upload(self, model: Any, note: str | None = None) -> ModelInfo:
-        """Hand in a model, or the path of its file; it is not served before it is promoted.
-
-        The same file twice is the same model.
-        """
-        content, name = _model_bytes(model)
-        outgoing = Outgoing(
-            "POST",
-            "/v1/models",
-            content,
-            "application/octet-stream",
-            {"note": name if note is None else note},
-        )
-        return ModelInfo.of(self._caller.call(outgoing))
-
-    def promote(self, model: int) -> list[ModelInfo]:
-        """Serve a model from now on; return all models."""
-        return self._model_change("/v1/models/promote", {"model": model})
-
-    def rollback(self) -> list[ModelInfo]:
-        """Serve the model before the one that is served; return all models."""
-        return self._model_change("/v1/models/rollback", {})
-
-    def begin_experiment(self, name: str, a: int, b: int, share: float = 0.5) -> ExperimentSummary:
-        """Let model ``b`` rank a share of the queries, and ``a`` the others."""
-        return self._experiment("/v1/experiments", {"name": name, "a": a, "b": b, "share": share})
-
-    def end_experiment(self) -> ExperimentSummary:
-        """End the experiment that runs; the promoted model ranks all queries again."""
-        return self._experiment("/v1/experiments/end", {})
-
-    def _change(self, path: str, body: dict[str, Any]) -> Any:
-        # A change that may have been made is not made again: the second roll back would undo it.
-        return self._caller.call(Outgoing("POST", path, json_bytes(body), again=Again.if_undone))
-
-    def _model_change(self, path: str, body: dict[str, Any]) -> list[ModelInfo]:
-        return [ModelInfo.of(one) for one in self._change(path, body)]
-
-    def _experiment(self, path: str, body: dict[str, Any]) -> ExperimentSummary:
-        return ExperimentSummary.of(self._change(path, body))
-
 
 def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
     rest = iter(items)
@@ -354,13 +271,3 @@ def _receipt(event: Judged, answer: Mapping[str, Any]) -> Receipt:
         answer.get("status"),
         answer.get("error", ""),
     )
-
-
-def _model_bytes(model: Any) -> tuple[bytes, str]:
-    """Return the contents of a model file, and what to call it."""
-    if isinstance(model, str | os.PathLike):
-        path = Path(model)
-        return path.read_bytes(), path.name
-    from rankwright.persistence import packed  # loads what can save every model
-
-    return packed(model), type(model).__name__

@@ -181,6 +181,15 @@ class ModelInfo(Answered):
 
 
 @dataclass(frozen=True)
+class NowServed(Answered):
+    """What ranks after a change: the model, its version, and the model before it."""
+
+    model: int
+    version: str
+    previous: int | None = None
+
+
+@dataclass(frozen=True)
 class ArmSummary(Answered):
     """One side of an experiment: the model, its judged queries and rankings, their mean NDCG@10."""
 
