@@ -57,6 +57,7 @@ class Board:
         self._store = store
         self._period = period
         self._ended = threading.Event()
+        self._looking = threading.Lock()
         self._thread: threading.Thread | None = None
         self._records: dict[int, ModelRecord] = {}
         self._look = self._look_again(None)
@@ -104,8 +105,9 @@ class Board:
 
     def refresh(self) -> None:
         """Look now."""
-        self._look = self._look_again(self._look)
-        self.seen = monotonic()
+        with self._looking:  # two looks at a time could leave the older one
+            self._look = self._look_again(self._look)
+            self.seen = monotonic()
 
     def close(self) -> None:
         """Look no more."""

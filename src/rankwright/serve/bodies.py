@@ -119,6 +119,14 @@ class Promotion(Struct, forbid_unknown_fields=True):
     model: int
 
 
+class Promoted(Struct):
+    """Who ranks after a promotion, and who did before."""
+
+    model: int
+    version: str
+    previous: int | None
+
+
 class NewExperiment(Struct, forbid_unknown_fields=True):
     """``POST /v1/experiments``: two models, and how much of the queries the second one gets."""
 

@@ -8,14 +8,13 @@ from rankwright.serve.settings import Limits
 
 def check_query(query: str, limits: Limits) -> None:
     """Raise unless this can be the id of a query."""
-    if not 0 < len(query) <= limits.text or "\0" in query:
-        raise _no_id("query", query, limits)
+    check_name("query", query, limits)
 
 
-def check_event_id(event_id: str, limits: Limits) -> None:
-    """Raise unless this can be the id of an event."""
-    if not 0 < len(event_id) <= limits.text or "\0" in event_id:
-        raise _no_id("event_id", event_id, limits)
+def check_name(field: str, name: str, limits: Limits) -> None:
+    """Raise unless this can be an id of an event, or a name of something."""
+    if not 0 < len(name) <= limits.text or "\0" in name:
+        raise _no_id(field, name, limits)
 
 
 def check_ids(ids: list[str], limits: Limits) -> None:
@@ -46,7 +45,7 @@ def check_count_of(n: int, limits: Limits) -> None:
 
 
 def _no_id(field: str, name: str, limits: Limits) -> RefusedError:
-    text = f"an id must have from 1 to {limits.text} characters, none of them NUL: {name!r:.60}."
+    text = f"{field} must have from 1 to {limits.text} characters, none of them NUL: {name!r:.60}."
     return RefusedError(422, text, field)
 
 

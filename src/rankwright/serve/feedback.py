@@ -26,7 +26,7 @@ from rankwright.data.feature_names import listed
 from rankwright.data.groups import Groups
 from rankwright.metrics.dcg import NDCG
 from rankwright.serve.bodies import Feedback, LabelledDocument
-from rankwright.serve.checks import check_event_id, check_ids, check_query
+from rankwright.serve.checks import check_ids, check_name, check_query
 from rankwright.serve.ranking_ids import time_of_ranking
 from rankwright.serve.records import Lesson, Numbers, Ranking
 from rankwright.serve.refusals import RefusedError
@@ -49,7 +49,7 @@ def digest_of(feedback: Feedback) -> bytes:
 
 def check_form(feedback: Feedback, limits: Limits) -> None:
     """Raise unless a feedback has an id, says what was judged in one way, and judges in one."""
-    check_event_id(feedback.event_id, limits)
+    check_name("event_id", feedback.event_id, limits)
     documents = feedback.documents
     if (feedback.ranking_id is None) == (documents is None):
         raise RefusedError(

@@ -8,8 +8,8 @@ Bodies:
   event with documents.
 
 An event alone is answered ``{"accepted": true, "duplicate": false}``, or refused with a status that
-tells why: 422 what it says is wrong, 410 its ranking is not there (any more): send the features, 409
-its ``event_id`` was there with another content, 503 the store takes nothing now: try again.
+tells why: 422 what it says is wrong, 410 its ranking is not there (any more): send the features,
+409 its ``event_id`` was there with another content, 503 the store takes nothing now: try again.
 
 A batch is answered with a list, one entry for each event in order; an event that is refused has
 ``accepted`` false, ``status`` and ``error``, and does not hinder the others. The status of the

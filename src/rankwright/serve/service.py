@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from rankwright.serve.board import Board
 from rankwright.serve.records import NewEvent, Numbers, Outcome, Ranking
 from rankwright.serve.refusals import RefusedError
+from rankwright.serve.results import Results
 from rankwright.serve.settings import Log, Settings
 from rankwright.serve.store.interface import Store
 from rankwright.serve.telemetry import Telemetry
@@ -69,6 +70,8 @@ class Service:
     settings : Settings
     store : Store
         Its methods wait: call them with :meth:`ask`.
+    results : Results
+        What experiments have shown.
     writer : LogWriter
     board : Board
         Which model ranks.
@@ -90,6 +93,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.store = store
+        self.results = Results(store)
         self.writer = writer
         self.board = board
         self.telemetry = Telemetry() if telemetry is None else telemetry
