@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Self
 
+from rankwright.client.administration import Administration
 from rankwright.client.calls import Caller, Outgoing, ServiceError
 from rankwright.client.judging import Judged, judged_documents, judged_event, judged_ranking
 from rankwright.client.results import (
