@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 # Under ``python -O`` the assertions of what tests import would count for nothing.
-pytest.register_assert_rewrite("tests.reference", "tests.soak", "tests.comparison_sample")
+pytest.register_assert_rewrite(
+    "tests.reference", "tests.soak", "tests.comparison_sample", "tests.store_contract"
+)
 
 # How long an example takes is for benchmarks: tests must not depend on what else a machine does.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,7 +10,14 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 from rankwright.serve.records import Event, Experiment, NewEvent, Outcome, Ranking
 from rankwright.serve.store import schema
 from rankwright.serve.store.backend import Backend
-from rankwright.serve.store.rows import event_row, plain_text, ranking_row, row_event, row_ranking
+from rankwright.serve.store.rows import (
+    event_row,
+    is_plain,
+    plain_text,
+    ranking_row,
+    row_event,
+    row_ranking,
+)
 
 _AT_A_TIME = 500  # values in one statement: databases have limits
 _events, _rankings = schema.events, schema.rankings
@@ -88,7 +95,7 @@ def find_rankings(connection: Connection, ranking_ids: Sequence[str]) -> dict[st
 
 def find_ranking(connection: Connection, ranking_id: str) -> Ranking | None:
     """Return a ranking; None if it is not there."""
-    if "\0" in ranking_id:
+    if not is_plain(ranking_id):
         return None
     row = connection.execute(_ONE_RANKING, {"ranking_id": ranking_id}).first()
     return None if row is None else row_ranking(row)
@@ -101,7 +108,8 @@ def newest_rankings(connection: Connection, count: int) -> list[Ranking]:
 
 def read_events(connection: Connection, after: int, limit: int) -> list[Event]:
     """Return the events behind a place, in order."""
-    return [row_event(row) for row in connection.execute(_BEHIND, {"after": after, "most": limit})]
+    rows = connection.execute(_BEHIND, {"after": after, "most": limit}).all()
+    return [row_event(row) for row in rows]
 
 
 def last_place(connection: Connection) -> int:

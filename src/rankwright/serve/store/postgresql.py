@@ -6,7 +6,7 @@ import os
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
@@ -16,16 +16,21 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from rankwright.extras import load_extra
 from rankwright.serve.store.backend import first_words, translated
-from rankwright.serve.store.interface import StoreError, StoreUnavailableError
+from rankwright.serve.store.interface import StoreError
 from rankwright.serve.store.pinned import Pinned
 
 _PATIENCE = 15  # seconds for an answer of the server
 _APPEND, _LEARN = 0x726B7701, 0x726B7702  # what the advisory locks are about
 # Two stores in two schemas of one database have locks of their own.
-_LOCK = text("SELECT pg_advisory_xact_lock(:what, hashtext(current_schema()))")
+# One who was cut off while it held the lock must not keep the others from writing.
+_LOCK = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', '15s', true), "
+    "pg_advisory_xact_lock(:what, hashtext(current_schema()))"
+)
 _TRY = text("SELECT pg_try_advisory_lock(:what, hashtext(current_schema()))")
 _UNAVAILABLE = {  # by class of SQLSTATE, or all of it
     "08": "the connection was lost",
+    "25P03": "the connection was lost",
     "25006": "it is read-only",
     "40": "the server gave the transaction up",
     "53100": "the disk is full",
@@ -34,7 +39,7 @@ _UNAVAILABLE = {  # by class of SQLSTATE, or all of it
     "57": "the server is being stopped or started",
     "58": "the server's disk reports an error",
 }
-_LOST = {"08", "57"}
+_LOST = ("08", "57", "25P03")
 
 
 class PostgreSQLBackend:
@@ -122,7 +127,7 @@ class PostgreSQLBackend:
 
     def election(self) -> AdvisoryElection:
         """Return a candidate."""
-        return AdvisoryElection(self.name, self._engine)
+        return AdvisoryElection(self._engine)
 
     def close(self) -> None:
         """Close all connections."""
@@ -132,8 +137,8 @@ class PostgreSQLBackend:
 class AdvisoryElection:
     """An advisory lock of a connection of its own: the server lets go when either is gone."""
 
-    def __init__(self, name: str, engine: Engine) -> None:
-        self._name, self._engine = name, engine
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._connection: Connection | None = None
         self._turn = threading.Lock()
 
@@ -143,24 +148,19 @@ class AdvisoryElection:
             try:
                 if self._connection is not None:
                     self._connection.exec_driver_sql("SELECT 1")
-                    return True
-                return self._try()
-            except (SQLAlchemyError, OSError) as error:
+                else:
+                    self._try()
+            except (SQLAlchemyError, OSError):  # the server let go of it with the connection
                 self._drop()
-                with translated(self._name, why_postgresql):
-                    try:
-                        raise error
-                    except StoreUnavailableError:
-                        return False
-        return False
+            return self._connection is not None
 
-    def _try(self) -> bool:
-        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        if connection.execute(_TRY, {"what": _LEARN}).scalar():
-            self._connection = connection
-            return True
-        connection.close()
-        return False
+    def _try(self) -> None:
+        with ExitStack() as stack:
+            connection = stack.enter_context(self._engine.connect())
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if connection.execute(_TRY, {"what": _LEARN}).scalar():
+                stack.pop_all()
+                self._connection = connection
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -175,11 +175,16 @@ class AdvisoryElection:
 
 
 def _set_up(connection: Any, _: object) -> None:
-    """Make a session durable; a server that does more than we ask goes on doing so."""
+    """Make a session durable; a server that does more than we ask goes on doing so.
+
+    The server is to notice within half a minute that a host is gone: its locks are then free.
+    """
     cursor = connection.cursor()
     cursor.execute("SHOW synchronous_commit")
     if cursor.fetchone()[0] != "remote_apply":
         cursor.execute("SET synchronous_commit = on")
+    for setting in ("idle = 10", "interval = 5", "count = 3"):
+        cursor.execute(f"SET tcp_keepalives_{setting}")
     cursor.execute(f"SET lock_timeout = '{_PATIENCE - 5}s'")
     connection.commit()
 
@@ -187,7 +192,7 @@ def _set_up(connection: Any, _: object) -> None:
 def _note_loss(context: Any) -> None:
     """Tell SQLAlchemy which errors mean that a connection is gone."""
     state = _state_of(context.original_exception)
-    if state[:2] in _LOST or type(context.original_exception).__name__ == "InterfaceError":
+    if state.startswith(_LOST) or type(context.original_exception).__name__ == "InterfaceError":
         context.is_disconnect = True
 
 
@@ -200,19 +205,18 @@ def _parse(url: str) -> tuple[URL, dict[str, Any]]:
             "--store must be postgresql://user[:password]@host[:port]/name, or ?host=/folder for "
             "a socket, not what was given."
         ) from None
-    asked = {key: one for key, one in parsed.query.items() if isinstance(one, str)}
+    asked: dict[str, Any] = dict(parsed.query)
     options: dict[str, Any] = {"timeout": _PATIENCE, "application_name": "rankwright"}
     folder, port = asked.pop("host", parsed.host or ""), asked.pop("port", parsed.port or 5432)
+    mode = asked.pop("sslmode", "prefer")
+    if asked or not (isinstance(folder, str) and str(port).isdecimal()):
+        raise StoreError("--store may have one host, port and sslmode behind its question mark.")
     if folder.startswith("/"):
         options["unix_sock"] = f"{folder}/.s.PGSQL.{port}"
         parsed = parsed.set(host=None, port=None)
     elif folder:
         parsed = parsed.set(host=folder, port=int(port))
-    options |= _encryption(asked.pop("sslmode", "prefer"))
-    if asked or len(asked) < len(parsed.query) - 3:
-        raise StoreError(
-            f"--store may have host, port and sslmode behind its question mark, not {min(asked)}."
-        )
+    options |= _encryption(mode)
     if not parsed.database:
         raise StoreError("--store must name a database: postgresql://user@host/name.")
     user = parsed.username or os.environ.get("PGUSER") or os.environ.get("USER") or "postgres"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -28,19 +29,21 @@ _decode_ids = msgspec.msgpack.Decoder(list[str]).decode
 _decode_details = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 
+def is_plain(text: str) -> bool:
+    """Tell whether both databases can hold a text: without NUL and lone surrogates."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return "\0" not in text
+
+
 def plain_text(what: str, text: str) -> str:
     """Return a text that both databases can hold; ValueError otherwise."""
-    if "\0" in text or not (text.isascii() or _is_unicode(text)):
-        raise ValueError(f"{what} must be text without NUL and lone surrogates, not {text!a}.")
+    if not is_plain(text):
+        raise ValueError(f"{what} must be text without NUL and lone surrogates, not {text!a:.100}.")
     return text
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _pack_floats(values: NDArray[np.float64]) -> bytes:
@@ -111,11 +114,13 @@ def _unpack_floats(content: bytes, n_docs: int) -> NDArray[np.float64]:
     return values
 
 
-def _unpack_features(row: Row[Any], n_docs: int) -> Numbers | None:
-    if row.features is None:
+def _unpack_features(
+    content: bytes | None, dtype: str, n_docs: int, n_features: int
+) -> Numbers | None:
+    if content is None:
         return None
-    values: Numbers = np.frombuffer(row.features, dtype=_DTYPES[row.dtype])
-    return values.reshape(n_docs, row.n_features)
+    values: Numbers = np.frombuffer(content, dtype=_DTYPES[dtype])
+    return values.reshape(n_docs, n_features)
 
 
 def _broken(what: str, error: Exception) -> StoreError:
@@ -132,38 +137,44 @@ def row_ranking(row: Row[Any]) -> Ranking:
     """Return a ranking from its columns."""
     try:
         ids = _decode_ids(row.ids)
-        scores, features = _unpack_floats(row.scores, len(ids)), _unpack_features(row, len(ids))
+        scores = _unpack_floats(row.scores, len(ids))
+        features = _unpack_features(row.features, row.dtype, len(ids), row.n_features)
     except _REASONS as error:
         raise _broken(f"ranking {row.ranking_id}", error) from None
     return Ranking(row.ranking_id, row.at, row.query, row.version, row.arm, ids, scores, features)
 
 
-def row_event(row: Row[Any]) -> Event:
-    """Return an event from its columns."""
+def row_event(row: Sequence[Any]) -> Event:
+    """Return an event from its columns, in the order of the schema."""
+    # By place: by name it takes twice as long, and a learner reads all of the log.
+    seq, event_id, at, kind, digest, ranking_id, version, arm, value, packed, query = row[:11]
+    ids, labels, dtype, n_features, features = row[11:]
     try:
         lesson = None
-        if row.ids is not None:
-            ids = _decode_ids(row.ids)
-            n_docs = len(ids)
-            labels = _unpack_floats(row.labels, n_docs)
-            lesson = Lesson(row.query, ids, labels, _unpack_features(row, n_docs))
-        details = {} if row.details is None else _decode_details(row.details)
-        kind = _KINDS[row.kind]
+        if ids is not None:
+            documents = _decode_ids(ids)
+            lesson = Lesson(
+                query,
+                documents,
+                _unpack_floats(labels, len(documents)),
+                _unpack_features(features, dtype, len(documents), n_features),
+            )
+        details = {} if packed is None else _decode_details(packed)
+        new = NewEvent(
+            event_id,
+            at,
+            _KINDS[kind],
+            digest,
+            lesson,
+            ranking_id,
+            version,
+            arm,
+            value,
+            details,
+        )
     except _REASONS as error:
-        raise _broken(f"event {row.seq}", error) from None
-    new = NewEvent(
-        row.event_id,
-        row.at,
-        kind,
-        row.digest,
-        lesson,
-        row.ranking_id,
-        row.version,
-        row.arm,
-        row.value,
-        details,
-    )
-    return Event(row.seq, new)
+        raise _broken(f"event {seq}", error) from None
+    return Event(seq, new)
 
 
 def _no_nan(value: float | None) -> float | None:

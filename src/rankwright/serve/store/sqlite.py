@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +18,7 @@ from rankwright.exceptions import DataError
 from rankwright.serve.store.backend import translated
 from rankwright.serve.store.interface import StoreError
 from rankwright.serve.store.pinned import Pinned
+from rankwright.serve.store.turns import Turns
 
 APPLICATION = 0x726B7772  # "rkwr": what `file` and we know a store by
 _NUMBER = APPLICATION.to_bytes(4, "big")
@@ -55,11 +55,19 @@ class SQLiteBackend:
         self.path = os.path.abspath(path)
         self.name = path
         self._pid = os.getpid()
-        self._writer = threading.Lock()  # threads of one process wait in line
         _check_owner(self.path, self.name)
         _make_file(self.path, self.name, create)
+        self._turns = self._open_turns()
         self._engine = self._open()
         _owners.setdefault(self.path, set()).add(self._pid)
+
+    def _open_turns(self) -> Turns:
+        try:
+            return Turns(self.path, _PATIENCE / 1000)
+        except OSError as error:
+            raise StoreError(
+                f"{self.name}: cannot be locked by a file beside it: {error.strerror}."
+            ) from error
 
     def _open(self) -> Engine:
         engine = create_engine(
@@ -108,7 +116,7 @@ class SQLiteBackend:
         self._check_process()
         with (
             translated(self.name, why_sqlite),
-            self._writer,
+            self._turns.mine(),
             self._engine.connect().execution_options(**_WRITE) as connection,
         ):
             with connection.begin():
@@ -140,7 +148,7 @@ class SQLiteBackend:
         with translated(self.name, why_sqlite):
             free = 1
             while free:
-                with self._writer, self._engine.connect() as connection:
+                with self._turns.mine(), self._engine.connect() as connection:
                     cursor = connection.connection.cursor()
                     cursor.execute("PRAGMA incremental_vacuum(1000)").fetchall()
                     (free,) = cursor.execute("PRAGMA freelist_count").fetchone()
@@ -154,6 +162,7 @@ class SQLiteBackend:
         if os.getpid() != self._pid:
             return
         self._engine.dispose()
+        self._turns.close()
         _owners.get(self.path, set()).discard(self._pid)
 
 
