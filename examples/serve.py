@@ -17,7 +17,7 @@ import numpy as np
 import rankwright as rw
 from rankwright.client import Client
 
-N_ROUNDS, N_DOCS = 600, 8
+N_ROUNDS, N_DOCS = 300, 8
 TASTE = np.array([3.0, -2.0, 2.0, 1.0, -1.0, 1.0])  # of the user; the ranker does not know it
 
 rng = np.random.default_rng(0)
@@ -54,7 +54,7 @@ def talk(url, queries, first):
             ids = [f"d{i}" for i in range(N_DOCS)]
             ranking = client.rank(f"q{number}", ids=ids, X=X)
             client.feedback(ranking, labels=dict(zip(ids, judge(X), strict=True)))
-            if number % 100 == 0:
+            if number % 50 == 0:
                 state = client.wait_learned()
                 row = state.learned, state.cumulative_loss, state.bound
                 print("{:6}  {:15.2f}  {:5.2f}  {}".format(*row, state.model))

@@ -318,8 +318,9 @@ def test_an_id_of_the_callers_own_counts_once_over_two_calls(
     ranking = client.rank("q", {"a": [1], "b": [2]})
     assert not client.feedback(ranking, clicks=["a"], event_id="mine").duplicate
     assert client.feedback(ranking, clicks=["a"], event_id="mine").duplicate
-    with pytest.raises(ServiceError, match="409: another content"):
-        client.feedback(ranking, clicks=["b"], event_id="mine")
+    for given in (ranking, "r1"):
+        with pytest.raises(ServiceError, match="409: another content"):
+            client.feedback(given, clicks=["b"], event_id="mine")
     assert len(service.log) == 1
     assert client.feedback(ranking, clicks=["a"]).event_id != "mine"
     assert len(service.log) == 2
@@ -438,6 +439,14 @@ def test_the_features_are_sent_if_the_ranking_is_gone(
         "documents": [{"id": "b", "features": [3.0]}, {"id": "c", "features": [2.0]}],
     }
     assert len(service.requests) == (3 if kept else 2)
+
+
+def test_what_went_with_its_features_is_known_without(client: Client, service: Service) -> None:
+    ranking = client.rank("q", {"a": [1]})
+    service.rankings.clear()
+    assert not client.feedback(ranking, clicks=["a"], event_id="mine").duplicate
+    assert client.feedback(ranking, clicks=["a"], event_id="mine").duplicate  # from the start again
+    assert len(service.log) == 1
 
 
 def test_an_id_alone_cannot_bring_features(client: Client, service: Service) -> None:

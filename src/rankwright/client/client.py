@@ -25,7 +25,9 @@ from rankwright.client.sending import (
 )
 
 _BATCH = 200  # queries or events of one call: far below the service's limits
-_GONE = 410  # the ranking is not there any more: the features are needed
+# The ranking is not there any more: the features are needed. Or the log has this event with another
+# content: with the features, if an earlier call had to send them.
+_WANTS_MORE = (410, 409)
 
 
 class Client(Administration):
@@ -229,7 +231,7 @@ class Client(Administration):
         try:
             answer = self._send_feedback(event.first)
         except ServiceError as error:
-            if error.status != _GONE or not event.can_mend:
+            if error.status not in _WANTS_MORE or not event.can_mend:
                 raise
             answer = self._send_feedback(event.whole)
         return _receipt(event, answer)
@@ -237,7 +239,9 @@ class Client(Administration):
     def _give_batch(self, events: list[Judged]) -> list[Receipt]:
         answers = self._send_feedback([event.first for event in events])
         receipts = [_receipt(*pair) for pair in zip(events, answers, strict=True)]
-        lost = [i for i, one in enumerate(receipts) if one.status == _GONE and events[i].can_mend]
+        lost = [
+            i for i, one in enumerate(receipts) if one.status in _WANTS_MORE and events[i].can_mend
+        ]
         if lost:
             answers = self._send_feedback([events[i].whole for i in lost])
             for i, answer in zip(lost, answers, strict=True):
