@@ -151,7 +151,9 @@ def is_served(model_id: int, before: Sequence[Event]) -> bool:
     return False
 
 
-def twin(content: bytes, model_id: int, events: Sequence[Event]) -> tuple[bytes, dict[int, float], int]:
+def twin(
+    content: bytes, model_id: int, events: Sequence[Event]
+) -> tuple[bytes, dict[int, float], int]:
     """Learn a log by the estimator's own ``partial_fit``, one event after the other.
 
     Returns the model file, the loss of each learned event, and how many were skipped.

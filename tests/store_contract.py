@@ -198,7 +198,7 @@ class StoreContract:
         n = len(ids)
         labels = data.draw(hnp.arrays(np.float64, n, elements=WIDE))
         shape = (n, data.draw(st.integers(0, 4)))
-        numbers = st.floats(width=np.dtype(dtype).itemsize * 8)  # NaN of any kind, infinities
+        numbers = st.floats(width=32 if dtype is np.float32 else 64)  # NaN of any kind, infinities
         features = data.draw(st.none() | hnp.arrays(dtype, shape, elements=numbers))
         name = data.draw(TEXTS) + str(uuid.uuid4())
         digest = data.draw(st.binary(max_size=32))

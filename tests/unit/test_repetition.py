@@ -77,11 +77,21 @@ def is_declaration(node: ast.AST) -> bool:
     return False
 
 
+def is_promise(node: ast.AST) -> bool:
+    """Tell whether a method only says what others do, as those of protocols."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return all(
+        isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in node.body
+    )
+
+
 def python_lines(file: str, text: str) -> list[Line]:
     """Return what a module does.
 
-    What it declares is left out: docstrings, comments, imports, arguments, fields and tables are
-    written out for those who read them. Of a function's signature one line counts.
+    What it declares is left out: docstrings, comments, imports, arguments, fields, tables and the
+    methods of protocols are written out for those who read them. Of a function's signature one
+    line counts.
     """
     code = [re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines()]
     places = dict.fromkeys(range(1, len(code) + 1), f"{file}:")
@@ -96,6 +106,8 @@ def python_lines(file: str, text: str) -> list[Line]:
             # No run goes from one class into the next.
             is_class = isinstance(node, ast.ClassDef)
             code[node.lineno - 1] = f"class {place!r}" if is_class else "def"
+            if is_promise(node):
+                quiet.update(numbers(node))
         for child in ast.iter_child_nodes(node):
             field = isinstance(node, ast.Module | ast.ClassDef)
             if is_declaration(child) or (field and isinstance(child, ast.Assign | ast.AnnAssign)):
@@ -189,4 +201,7 @@ def test_what_is_declared_may_be_alike() -> None:
     text = 'class A:\n    """A."""\n' + "".join(f"    a{i}: int = {i}\n" for i in range(9))
     text += "    def __init__(self, a, b, c, d, e, f):\n"
     text += "".join(f"        self.{name} = {name}\n" for name in "abcdef")
+    text += "class B:\n" + "".join(
+        f"    def {name}(self) -> int:\n        ...\n" for name in "abcdefg"
+    )
     assert not list(runs([python_lines("a.py", text), python_lines("b.py", text)]))

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +26,8 @@ from rankwright.serve.fingerprints import content_digest
 from rankwright.serve.learner import Learner
 from rankwright.serve.replay import replay_log
 from rankwright.serve.settings import Settings
-from rankwright.serve.store.interface import OvertakenError, Store
+from rankwright.serve.store import open_store
+from rankwright.serve.store.interface import OvertakenError, Store, StoreUnavailableError
 from tests.serve_logs import (
     ONLINE,
     add,
@@ -183,9 +191,8 @@ def test_reasons_are_counted(tmp_path: Path) -> None:
 
 def test_a_model_learns_only_while_it_is_served(tmp_path: Path) -> None:
     store = served(tmp_path, fitted(), fitted(seed=3), other_model())
-    for number, word in enumerate(
-        "good,promote 2,good,good,promote 1,good,promote 3,good,experiment,good,end,good".split(",")
-    ):
+    words = ["good", "promote 2", "good", "good", "promote 1", "good", "promote 3", "good"]
+    for number, word in enumerate([*words, "experiment", "good", "end", "good"]):
         do(store, number, word)
     learn_all(store)
     assert record_of(store, 1).learned == 3
@@ -274,7 +281,10 @@ def test_the_comparator_is_fixed_at_the_beginning(tmp_path: Path) -> None:
     ("make", "said"),
     [
         (lambda: fitted("prank"), "must be a SLAMPerceptron, as the model is, but is a PRank"),
-        (lambda: rw.SLAMPerceptron().fit(np.eye(3), [0, 1, 2]), "the model's 4 features, but has 3"),
+        (
+            lambda: rw.SLAMPerceptron().fit(np.eye(3), [0, 1, 2]),
+            "the model's 4 features, but has 3",
+        ),
         (lambda: fitted("slam-kernel"), "kernel"),
     ],
 )
@@ -302,8 +312,7 @@ def test_a_comparator_that_is_no_file(tmp_path: Path) -> None:
 
 def test_no_bound_has_a_reason(tmp_path: Path) -> None:
     store = served(tmp_path, fitted("pamir"))
-    learn_all(store)
-    store.write([], [feedback(0)])
+    store.write([], [feedback(n) for n in range(5)])
     learn_all(store)
     record = record_of(store)
     assert record.bound is None
@@ -337,3 +346,152 @@ def test_content_is_the_same_whichever_version_wrote_it(monkeypatch: pytest.Monk
     assert content_digest(before) == content_digest(after)
     model.coef_[0] += 1e-15
     assert content_digest(packed(model)) != content_digest(after)
+
+
+# ---- for good ----
+
+
+def test_it_follows_the_log_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    stop = threading.Event()
+    learner = Learner(store, Settings())
+    thread = threading.Thread(target=learner.run, args=(stop,))
+    thread.start()
+    try:
+        for number in range(3):
+            store.write([], [feedback(number)])
+            wait_for(lambda n=number: record_of(store).learned == n + 1)
+    finally:
+        stop.set()
+        thread.join()
+    check_as_twin(store, 1)
+
+
+def test_what_was_learned_is_written_at_the_end(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    stop = threading.Event()
+    learner = Learner(store, Settings(publish=1000.0))
+    store.write([], [feedback(0)])
+    learner.step()
+    store.write([], [feedback(1)])
+    step = learner.step
+
+    def last_step() -> bool:
+        stop.set()
+        return step()
+
+    vars(learner)["step"] = last_step
+    learner.run(stop)
+    assert record_of(store).learned == 2
+
+
+def test_one_of_two_is_the_learner_and_the_other_takes_over(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    second = open_store(str(tmp_path / "a.db"))
+    stops = [threading.Event(), threading.Event()]
+    learners = [Learner(store, Settings()), Learner(second, Settings())]
+    threads = [
+        threading.Thread(target=learner.run, args=(stop,))
+        for learner, stop in zip(learners, stops, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        store.write([], [feedback(0)])
+        wait_for(lambda: record_of(store).learned == 1)
+        stops[0].set()
+        threads[0].join()
+        store.write([], [feedback(1), feedback(2)])
+        wait_for(lambda: record_of(store).learned == 3)
+    finally:
+        for stop in stops:
+            stop.set()
+        for thread in threads:
+            thread.join()
+    check_as_twin(store, 1)
+
+
+class Ailing:
+    """A store that does not answer now and then."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.n_refused = 0
+        self._random = np.random.default_rng(0)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name in ("events", "advance", "learners") and self._random.random() < 0.7:
+            self.n_refused += 1
+            raise StoreUnavailableError("the disk is full")
+        return found
+
+
+def test_a_store_that_is_down_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankwright.serve.learner._PAUSE", 0.01)
+    store = served(tmp_path, fitted())
+    store.write([], [feedback(number) for number in range(8)])
+    ailing: Any = Ailing(store)
+    stop = threading.Event()
+    thread = threading.Thread(target=Learner(ailing, Settings(publish=0.0)).run, args=(stop,))
+    thread.start()
+    try:
+        wait_for(lambda: record_of(store).learned == 8)
+    finally:
+        stop.set()
+        thread.join()
+    assert ailing.n_refused > 0
+    check_as_twin(store, 1)
+
+
+def process_of(store: str, *more: str, **settings: Any) -> subprocess.Popen[bytes]:
+    told = json.dumps(asdict(Settings(store=store, **settings)))
+    words = [sys.executable, "-m", "rankwright.serve.learner", told, *more]
+    return subprocess.Popen(words, stderr=subprocess.PIPE)
+
+
+def test_the_process_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    process = process_of(str(tmp_path / "a.db"))
+    try:
+        store.write([], [feedback(0)])
+        wait_for(lambda: record_of(store).learned == 1, seconds=60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+    check_as_twin(store, 1)
+
+
+def test_the_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    served(tmp_path, fitted())
+    reading, writing = os.pipe()
+    told = json.dumps(asdict(Settings(store=str(tmp_path / "a.db"))))
+    words = [sys.executable, "-m", "rankwright.serve.learner", told, str(reading)]
+    process = subprocess.Popen(words, pass_fds=[reading])
+    os.close(reading)
+    try:
+        assert process.poll() is None
+        os.close(writing)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_store_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    process = process_of(str(tmp_path / "none.db"))
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.startswith(b"rankwright: ")
+    assert errors.count(b"\n") == 1
+
+
+def wait_for(met: Any, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from rankwright.estimator import as_model
 from rankwright.exceptions import DataError
 from rankwright.online.base import OnlineLearner
 from rankwright.online.comparator import DualComparator
@@ -73,6 +74,8 @@ class Account:
             return cls.closed(state["reason"])
         ledger = Ledger(_comparator(state["comparator"], first), dict(state["totals"]))
         ledger.has_start = state["has_start"]
+        if ledger.has_start:
+            ledger.enter(first)  # into the scale, which never moves
         return cls(ledger, "", state["comparator"])
 
     def state(self) -> dict[str, Any]:
@@ -104,7 +107,7 @@ class Account:
             return loss, None, _NOT_YET
         try:
             guarantee = model.guarantee(self.ledger)
-        except (ValueError, ArithmeticError) as error:
+        except (ValueError, TypeError, ArithmeticError) as error:
             return loss, None, " ".join(str(error).split())
         if not math.isfinite(guarantee.value):
             return guarantee.terms["loss"], None, "the bound is larger than any number."
@@ -137,12 +140,12 @@ def why_no_comparator(comparator: Any, model: Any) -> str | None:
     widths = comparator.n_features_in_, model.n_features_in_
     if widths[0] != widths[1]:
         return f"the comparator must have the model's {widths[1]} features, but has {widths[0]}."
-    names = [vars(m).get("feature_names_in_") for m in (comparator, model)]
-    if None not in names and list(names[0]) != list(names[1]):
+    names = [as_model(m).features().names for m in (comparator, model)]
+    if names[0] is not None and names[1] is not None and names[0] != names[1]:
         return "the comparator must have the features of the model in their order."
-    classes = [vars(m).get("classes_") for m in (comparator, model)]
-    if classes[0] is not None and not np.array_equal(classes[0], classes[1]):
-        return f"the comparator must have the model's classes, {np.asarray(classes[1]).tolist()}."
+    classes = [np.asarray(vars(m).get("classes_", [])).tolist() for m in (comparator, model)]
+    if classes[0] != classes[1]:
+        return f"the comparator must have the model's classes, {classes[1]}, but has {classes[0]}."
     try:
         Ledger(_as_given(comparator)).enter(model)
     except (TypeError, ValueError) as error:

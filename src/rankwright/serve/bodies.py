@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 Feature = float | None  # None is a missing value
 
 
-class Document(Struct, forbid_unknown_fields=True):
+class Document(Struct, forbid_unknown_fields=True, gc=False):
     """A document: its id, and its features in the model's order or by their names."""
 
     id: str
@@ -28,7 +28,7 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     explain: bool = False
 
 
-class Placed(Struct, omit_defaults=True):
+class Placed(Struct, omit_defaults=True, gc=False):
     """A document of an answer, best first."""
 
     id: str
@@ -49,7 +49,7 @@ class Ranked(Struct):
     documents: list[Placed]
 
 
-class LabelledDocument(Struct, forbid_unknown_fields=True, omit_defaults=True):
+class LabelledDocument(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A document of a feedback that brings its features."""
 
     id: str

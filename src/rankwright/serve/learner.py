@@ -8,9 +8,9 @@ was not written is learned again from the log, to the same bits.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
+import select
 import signal
 import sys
 import threading
@@ -18,12 +18,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from rankwright.serve.account import Account, read_comparator
 from rankwright.serve.following import Follower
 from rankwright.serve.lessons import why_it_cannot_learn
 from rankwright.serve.pupil import Pupil
 from rankwright.serve.records import Event, Kind
-from rankwright.serve.settings import Limits, Settings
+from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import OvertakenError, Store, StoreUnavailableError
 
@@ -58,6 +60,7 @@ class Learner:
         self._pupils: dict[int, Pupil] | None = None
         self._follower = Follower(store)
         self._published = self._placed = -_LAZY
+        self._trouble = ""
 
     # ---- one pass ----
 
@@ -101,9 +104,9 @@ class Learner:
 
     def _known(self) -> dict[int, Pupil]:
         if self._pupils is None:
-            self._pupils = {}
-            for record in self._store.learners():
-                self._load(record.model_id)
+            numbers = [record.model_id for record in self._store.learners()]
+            loaded = {number: self._loaded(number) for number in numbers}
+            self._pupils = {n: pupil for n, pupil in loaded.items() if pupil is not None}
         return self._pupils
 
     def _meet(self, events: Sequence[Event]) -> None:
@@ -113,21 +116,23 @@ class Learner:
             if event.new.kind is not Kind.feedback:
                 for name in ("model", "a", "b"):
                     model_id = event.new.details.get(name)
-                    if model_id is not None and model_id not in pupils:
-                        self._load(model_id)
+                    if model_id is None or model_id in pupils:
+                        continue
+                    if (pupil := self._loaded(model_id)) is not None:
+                        pupils[model_id] = pupil
 
-    def _load(self, model_id: int) -> None:
+    def _loaded(self, model_id: int) -> Pupil | None:
         record = self._store.learner(model_id)
         if record is None:
-            return  # a model that does not learn
+            return None  # a model that does not learn
         pupil = Pupil.of(self._store, record)
         if why_it_cannot_learn(pupil.model):
-            return
+            return None
         if not record.ledger:
             pupil.account = Account.opened(pupil.model, self._comparator)
             if pupil.account.reason:
                 _log.info("model %d has no bound: %s", model_id, pupil.account.reason)
-        self._known()[model_id] = pupil
+        return pupil
 
     # ---- for good ----
 
@@ -152,49 +157,57 @@ class Learner:
                 self.forget()
                 return 4 * POLL
             self.step()
+            self._trouble = ""
             return 0.0 if self._follower.is_behind else POLL
         except OvertakenError:
             _log.info("another learner has written: going on from there")
-        except StoreUnavailableError as error:
-            _log.warning("the store does not answer: %s", error)
             self.forget()
+            return POLL
+        except StoreUnavailableError as error:
+            # What was learned stays: it is written later, or found to be overtaken.
+            if self._trouble != str(error):
+                self._trouble = str(error)
+                _log.warning("the learner waits for the store: %s", error)
             return _PAUSE
-        self.forget()
-        return POLL
 
 
 # ---- a process of its own ----
 
 
 def run_learner(arguments: Sequence[str] | None = None) -> int:
-    """Be the learner process: ``python -m rankwright.serve.learner SETTINGS``, which is JSON.
+    """Be the learner process: ``python -m rankwright.serve.learner SETTINGS [ALIVE]``.
 
-    SIGTERM and SIGINT end it after the batch that is being learned, and so does the end of the
-    process that started it.
+    SETTINGS are JSON; ALIVE is the reading end of a pipe that ends with the process that started
+    this one. SIGTERM and SIGINT end it after the batch that is being learned, and so does the end
+    of whoever started it.
     """
-    (given,) = sys.argv[1:] if arguments is None else arguments
-    settings = settings_from_json(given)
+    given, *alive = sys.argv[1:] if arguments is None else arguments
+    settings = msgspec.json.decode(given, type=Settings)
+    logging.basicConfig(format="rankwright: %(message)s", level=logging.WARNING)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    parent = os.getppid()
-    threading.Thread(target=_watch_parent, args=(parent, stop), daemon=True).start()
-    store = open_store(settings.store, create=False)
+    watch = (_wait_for_end, int(alive[0])) if alive else (_wait_for_parent, os.getppid())
+    threading.Thread(target=watch[0], args=(watch[1], stop), daemon=True).start()
     try:
-        Learner(store, settings).run(stop)
-    finally:
-        store.close()
+        store = open_store(settings.store, create=False)
+        try:
+            Learner(store, settings).run(stop)
+        finally:
+            store.close()
+    except (ValueError, OSError) as error:
+        sys.stderr.write(f"rankwright: {error}\n")
+        return 1
     return 0
 
 
-def settings_from_json(text: str) -> Settings:
-    """Return settings that were handed to a process as one argument."""
-    told = json.loads(text)
-    return Settings(**{**told, "limits": Limits(**told.get("limits", {}))})
+def _wait_for_end(alive: int, stop: threading.Event) -> None:
+    select.select([alive], [], [])  # nothing is ever written to it: it ended
+    stop.set()
 
 
-def _watch_parent(parent: int, stop: threading.Event) -> None:
-    while os.getppid() == parent and not stop.wait(0.5):
+def _wait_for_parent(parent: int, stop: threading.Event) -> None:
+    while os.getppid() == parent and not stop.wait(0.2):
         pass
     stop.set()
 

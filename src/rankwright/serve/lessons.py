@@ -99,7 +99,7 @@ class Lessons:
     def by_event(self, losses: Floats) -> Floats:
         """Return what was lost on each event: the sum of its rounds, one after the other."""
         if len(self.seqs) == 1:
-            return in_order(losses)[None]
+            return np.array([in_order(losses)])
         if len(losses) == len(self.seqs):  # a round is a query
             return losses
         begins = np.append(0, self.ends[:-1]).tolist()
@@ -107,9 +107,9 @@ class Lessons:
         return np.array([in_order(losses[begin:end]) for begin, end in parts])
 
 
-def in_order(values: Floats) -> Any:
+def in_order(values: Floats) -> float:
     """Return a sum, taken one value after the other."""
-    return np.cumsum(values)[-1] if len(values) else np.float64(0.0)
+    return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 def lesson_of(event: Event) -> Lesson:
@@ -146,14 +146,13 @@ class Taker:
             return Skip.width
         if len(labels) < 1 + self.by_query:
             return Skip.document
-        if self._classes is not None and not self._are_classes(labels):
+        if self._classes is not None and not _are_among(self._classes, labels):
             return Skip.label
         if not self.takes_missing and np.isnan(X).any():
             return Skip.missing
         return None
 
-    def _are_classes(self, labels: Floats) -> bool:
-        classes = self._classes
-        assert classes is not None  # noqa: S101
-        at = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        return bool((classes[at] == labels).all())
+
+def _are_among(classes: NDArray[Any], labels: Floats) -> bool:
+    at = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+    return bool((classes[at] == labels).all())

@@ -224,10 +224,11 @@ def _event_columns(events: Sequence[Event], sizes: Sequence[int], arrow: Any) ->
         return arrow.array([v for v, n in zip(values, sizes, strict=True) for _ in range(n)], kind)
 
     news = [event.new for event in events]
+    queries = [None if new.lesson is None else new.lesson.query for new in news]
     times = [datetime.fromtimestamp(new.at, UTC) for new in news]
     return {
         "event_id": repeated([new.event_id for new in news], arrow.string()),
-        "query": repeated([new.lesson.query if new.lesson else None for new in news], arrow.string()),
+        "query": repeated(queries, arrow.string()),
         "at": repeated(times, arrow.timestamp("us", "UTC")),
         "ranking_id": repeated([new.ranking_id for new in news], arrow.string()),
         "model": repeated([new.version for new in news], arrow.string()),
@@ -235,7 +236,7 @@ def _event_columns(events: Sequence[Event], sizes: Sequence[int], arrow: Any) ->
 
 
 def names_of_features(store: Store, width: int) -> list[str]:
-    """Return the names of so many features: those of the served model, or of the last that has them.
+    """Return the names of so many features, as the served model has them, or the last that does.
 
     Without such a model they are ``feature 1``, ...
     """

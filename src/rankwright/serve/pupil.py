@@ -116,13 +116,15 @@ class Pupil:
         return cls(record, first, duty)
 
     @classmethod
-    def first(cls, store: Store, live: LearnerRecord) -> Self:
-        """Return the pupil of a record before the log began, with the same comparator."""
-        first = store.model_content(live.model_id)
-        pupil = cls(LearnerRecord(live.model_id, 0, False, 0, 0, first), first)
-        if live.ledger:
-            state = json.loads(live.ledger)["account"]
-            pupil.account = Account.begun_like(state, pupil.model)
+    def before(cls, store: Store, live: LearnerRecord) -> Self:
+        """Return the pupil that became this record: at the first event that there is to learn."""
+        record = store.base(live.model_id)
+        if record is None:
+            first = store.model_content(live.model_id)
+            record = LearnerRecord(live.model_id, 0, False, 0, 0, first)
+        pupil = cls.of(store, record)
+        if live.ledger and not record.ledger:
+            pupil.account = Account.begun_like(json.loads(live.ledger)["account"], pupil.model)
         return pupil
 
     # ---- learning ----
@@ -186,7 +188,7 @@ class Pupil:
         self.learned += len(batch)
         self._seqs += lessons.seqs.tolist()
         self._losses += losses.tolist()
-        self.loss = float(in_order(np.append(self.loss, losses)))
+        self.loss = in_order(np.append(self.loss, losses))
         self._changed = True
 
     def _attempt_alone(self, lessons: Lessons, refusal: str) -> Floats | str:

@@ -120,13 +120,13 @@ def replay_log(
                 f"--until must be an event that the learner has passed, 0 to {live.position}, but "
                 f"is {end}."
             )
-        base = moment.base(live.model_id)
-        if base is not None and base.position > end:
+        pupil = Pupil.before(moment, live)
+        begun = pupil.position
+        if begun > end:
             raise ValueError(
-                f"the log was emptied up to event {base.position}, and --until is {end}: nothing "
-                "is left to replay."
+                f"the log was emptied up to event {begun}, and --until is {end}: nothing is left "
+                "to replay."
             )
-        pupil = Pupil.first(moment, live) if base is None else Pupil.of(moment, base)
         judge = _Judge(pupil, moment.marks, live.model_id)
         for events in Follower(moment).read_all(pupil.position, end):
             judge.pass_by(events)
@@ -141,7 +141,7 @@ def replay_log(
         pupil.skipped.total(),
         judge.n_compared,
         pupil.position,
-        0 if base is None else base.position,
+        begun,
         judge.parting,
         tuple(
             f"{names[name]}: {getattr(live, name)} live, {here[name]} here"
@@ -204,8 +204,10 @@ class _Judge:
             else:
                 self._compare_losses(self._next, whole=False)
         if self.parting is None and live is not None:
-            same = (live.learned, live.skipped) == (self._pupil.learned, self._pupil.skipped.total())
-            if not same or content_digest(live.content) != content_digest(self._pupil.content):
+            again = self._pupil.record()
+            counts = [(record.learned, record.skipped) for record in (live, again)]
+            digests = [content_digest(record.content) for record in (live, again)]
+            if counts[0] != counts[1] or digests[0] != digests[1]:
                 self.parting = Parting(self._pupil.position)
 
     def _learn(self, events: Sequence[Event]) -> None:
@@ -219,8 +221,11 @@ class _Judge:
         if self.parting is not None:
             return
         self._compare_losses(mark, whole=True)
-        if self.parting is None and content_digest(self._pupil.content) != mark.digest:
-            self.parting = Parting(mark.position)
+        if self.parting is None:
+            record = self._pupil.record()
+            figures = (mark.loss, mark.bound), (record.loss, record.bound)
+            if content_digest(record.content) != mark.digest or figures[0] != figures[1]:
+                self.parting = Parting(mark.position)
         self._seqs, self._losses = [], []
 
     def _compare_losses(self, mark: Mark, whole: bool) -> None:

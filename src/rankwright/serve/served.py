@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -88,6 +88,10 @@ class ServedModel:
         """The names of the features; without any, ``feature 1``, ``feature 2``, ..."""
         return all_feature_names(self.names, self.n_features)
 
+    @cached_property
+    def _row(self) -> struct.Struct:
+        return struct.Struct(f"{self.n_features}d")
+
     # ---- what callers send ----
 
     def matrix(self, documents: Sequence[Document | LabelledDocument]) -> Numbers:
@@ -95,15 +99,13 @@ class ServedModel:
 
         Raises RefusedError, which names the document and the feature.
         """
-        n = self.n_features
-        rows = [document.features for document in documents]
         try:
-            flat = np.fromiter(chain.from_iterable(rows), np.float64, n * len(rows))
-            if all(type(row) is list and len(row) == n for row in rows):
-                return flat.reshape(len(rows), n)
-        except (TypeError, ValueError):
-            pass  # names, missing values, or another number of features
-        return self._matrix_of_any(documents)
+            # The quickest way from lists to an array; names are no floats, nor is None.
+            pack = self._row.pack
+            packed = b"".join([pack(*document.features) for document in documents])
+        except struct.error:
+            return self._matrix_of_any(documents)
+        return np.frombuffer(packed, np.float64).reshape(len(documents), self.n_features)
 
     def _matrix_of_any(self, documents: Sequence[Document | LabelledDocument]) -> Numbers:
         found = np.empty((len(documents), self.n_features))

@@ -4,59 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from rankwright.serve.board import Board
-from rankwright.serve.records import NewEvent, Numbers, Outcome, Ranking
+from rankwright.serve.drift import DriftWatch
+from rankwright.serve.records import Numbers
 from rankwright.serve.refusals import RefusedError
 from rankwright.serve.results import Results
 from rankwright.serve.settings import Log, Settings
 from rankwright.serve.store.interface import Store
 from rankwright.serve.telemetry import Telemetry
 from rankwright.serve.tokens import Tokens
+from rankwright.serve.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _THREADS = 8
 _MOST_CALLERS = 10_000
-
-
-class LogWriter(Protocol):
-    """Who writes rankings behind the answer, and events before it, in groups."""
-
-    @property
-    def n_waiting(self) -> int:
-        """Rankings and events that wait to be written."""
-        ...
-
-    @property
-    def n_dropped(self) -> int:
-        """Rankings that found no room."""
-        ...
-
-    @property
-    def healthy(self) -> bool:
-        """Whether the last write went well."""
-        ...
-
-    def log(self, ranking: Ranking) -> bool:
-        """Take a ranking, without waiting; False if there is no room."""
-        ...
-
-    def append(self, events: Sequence[NewEvent]) -> Future[list[Outcome]]:
-        """Take events; the outcome comes when they are durable."""
-        ...
-
-    def pending(self, ranking_id: str) -> Ranking | None:
-        """Return a ranking that waits to be written."""
-        ...
-
-    def close(self) -> None:
-        """Write what waits, and end."""
-        ...
 
 
 Watch = Callable[[str, Numbers], None]
@@ -72,11 +39,13 @@ class Service:
         Its methods wait: call them with :meth:`ask`.
     results : Results
         What experiments have shown.
-    writer : LogWriter
+    writer : Writer
     board : Board
         Which model ranks.
     telemetry : Telemetry
     tokens : Tokens
+    drift : DriftWatch, optional
+        Whether features are still those of training.
     watches : list of callable
         Told of every ranked query: the version, and the features as the model got them. They must
         be quick.
@@ -86,7 +55,7 @@ class Service:
         self,
         settings: Settings,
         store: Store,
-        writer: LogWriter,
+        writer: Writer,
         board: Board,
         telemetry: Telemetry | None = None,
         tokens: Tokens | None = None,
@@ -98,6 +67,7 @@ class Service:
         self.board = board
         self.telemetry = Telemetry() if telemetry is None else telemetry
         self.tokens = Tokens() if tokens is None else tokens
+        self.drift: DriftWatch | None = None
         self.watches: list[Watch] = []
         self._rate = Rate(settings.limits.rate)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="ask")
@@ -141,6 +111,8 @@ class Service:
     def close(self) -> None:
         """Write what waits, and let go of everything."""
         self.board.close()
+        if self.drift is not None:
+            self.drift.close()
         self.writer.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self.telemetry.close()

@@ -7,20 +7,20 @@ answers for all of them, and a worker that dies leaves its counts to its success
 from __future__ import annotations
 
 import mmap
+import tempfile
 import threading
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 ROUTES = (
     *("POST /v1/rank", "POST /v1/feedback", "GET /v1/state", "GET /v1/overview"),
     *("GET /v1/models", "POST /v1/models", "POST /v1/models/promote", "POST /v1/models/rollback"),
     *("GET /v1/experiments", "POST /v1/experiments", "POST /v1/experiments/end", "other"),
 )
-STATUSES = (200, 201, 400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 429, 500, 503, 0)
+STATUSES = (200, 201, 400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 429, 431, 500, 503, 0)
 COUNTERS = ("rankings_logged", "rankings_dropped", "feedback_accepted", "feedback_duplicate")
 # From 50 microseconds to 13 seconds, each a fifth longer: percentiles are read from these too.
 BUCKETS = tuple(5e-5 * 1.2**step for step in range(69))
@@ -29,25 +29,26 @@ _CELLS = len(ROUTES) * _ROUTE + len(COUNTERS)
 _HISTORY = 61  # seconds
 
 
+def shared_counts(workers: int) -> IO[bytes]:
+    """Return a file for the counters of so many workers; it has no name, and goes with them."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
+    file.truncate(8 * _CELLS * workers)
+    return file
+
+
 class Telemetry:
     """Counters of one worker, and sums over all.
 
     Parameters
     ----------
-    path : path-like, optional
-        The file that the workers share; None: a worker alone.
+    counts : int, optional
+        The file that the workers share, as :func:`shared_counts` made it; None: a worker alone.
     worker, workers : int
         Which of how many.
     """
 
-    def __init__(self, path: str | Path | None = None, worker: int = 0, workers: int = 1) -> None:
-        size = 8 * _CELLS
-        if path is None:
-            self._map = mmap.mmap(-1, size * workers)
-        else:
-            with open(path, "r+b") as file:
-                file.truncate(size * workers)
-                self._map = mmap.mmap(file.fileno(), size * workers)
+    def __init__(self, counts: int | None = None, worker: int = 0, workers: int = 1) -> None:
+        self._map = mmap.mmap(-1 if counts is None else counts, 8 * _CELLS * workers)
         self._all = memoryview(self._map).cast("d")
         self._own = self._all[worker * _CELLS : (worker + 1) * _CELLS]
         self._workers = workers
@@ -87,6 +88,21 @@ class Telemetry:
     def tick(self) -> None:
         """Keep the sums of this moment; called once a second, for what was lately."""
         self._history.append((monotonic(), self.sums()))
+
+    @property
+    def workers(self) -> int:
+        """How many processes these figures are of."""
+        return self._workers
+
+    @property
+    def history(self) -> list[tuple[float, list[float]]]:
+        """The sums of the last minute, a moment each, oldest first."""
+        return list(self._history)
+
+    def latencies(self, sums: Sequence[float], route: str) -> Sequence[float]:
+        """Return how many requests of a route there are in each of ``BUCKETS``, and above."""
+        begin = self._routes[route] + len(STATUSES)
+        return sums[begin : begin + len(BUCKETS) + 1]
 
     def recent(self, route: str, span: float = 10.0) -> Recent:
         """Return rate and latencies of a route over the last seconds."""

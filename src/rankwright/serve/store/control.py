@@ -59,7 +59,7 @@ def list_models(connection: Connection) -> list[ModelRecord]:
     return [ModelRecord(**row._mapping) for row in rows]
 
 
-def read_model(connection: Connection, model_id: int) -> bytes:
+def find_model(connection: Connection, model_id: int) -> bytes:
     """Return a model file; KeyError without it."""
     wanted = select(_models.c.content).where(_models.c.model_id == model_id)
     content: bytes | None = connection.execute(wanted).scalar()
@@ -84,7 +84,7 @@ def read_serving(connection: Connection) -> Serving | None:
 
 def promote(connection: Connection, model_id: int, at: float, event_id: str) -> Serving:
     """Serve a model from here on, and wake its learner. KeyError without the model."""
-    content = read_model(connection, model_id)
+    content = find_model(connection, model_id)
     now = read_serving(connection)
     if now is not None and now.promoted == model_id and now.experiment is None:
         return now
@@ -148,7 +148,7 @@ def begin(
         raise ValueError(f"an experiment must have two models, not {a} twice.")
     if not (math.isfinite(share) and 0 < share < 1):
         raise ValueError(f"share must be between 0 and 1, not {share}.")
-    contents = {model_id: read_model(connection, model_id) for model_id in (a, b)}
+    contents = {model_id: find_model(connection, model_id) for model_id in (a, b)}
     now = read_serving(connection)
     if now is None:
         raise ValueError("a model must be promoted before an experiment begins.")

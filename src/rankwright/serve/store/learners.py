@@ -21,7 +21,7 @@ _AT_A_TIME = 1_000  # events emptied in a transaction: feedback comes in between
 
 def list_learners(connection: Connection) -> list[LearnerRecord]:
     """Return all learners, without their contents."""
-    return [row_learner(row, b"") for row in connection.execute(_ALL)]
+    return [row_learner(row) for row in connection.execute(_ALL)]
 
 
 def read_learner(
@@ -29,7 +29,7 @@ def read_learner(
 ) -> LearnerRecord | None:
     """Return a learner with its content."""
     row = connection.execute(select(table).where(table.c.model_id == model_id)).first()
-    return None if row is None else row_learner(row, row.content)
+    return None if row is None else row_learner(row)
 
 
 def write_learner(

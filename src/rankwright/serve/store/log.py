@@ -133,8 +133,10 @@ def count_rankings(connection: Connection) -> int:
     return 0 if first is None else last - first + 1
 
 
-def judged(connection: Connection, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
-    """Return query and value of the judged rankings of each arm, in the order of the log.
+def judged_values(
+    connection: Connection, experiment: Experiment
+) -> dict[str, list[tuple[str, float]]]:
+    """Return query and value of the judged_values rankings of each arm, in the order of the log.
 
     What another model ranked is left out: feedback for an earlier experiment that came late.
     """

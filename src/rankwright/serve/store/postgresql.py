@@ -39,6 +39,11 @@ _UNAVAILABLE = {  # by class of SQLSTATE, or all of it
     "57": "the server is being stopped or started",
     "58": "the server's disk reports an error",
 }
+_NEEDED = {
+    "synchronous_commit": ("on", "remote_apply"),
+    "fsync": ("on",),
+    "server_encoding": ("UTF8",),
+}
 _LOST = ("08", "57", "25P03")
 
 
@@ -73,16 +78,11 @@ class PostgreSQLBackend:
 
     def _check(self, connection: Connection) -> None:
         """Refuse a server that would lose what was answered, or cannot hold our texts."""
-        for name, good in {
-            "synchronous_commit": ("on", "remote_apply"),
-            "fsync": ("on",),
-            "server_encoding": ("UTF8",),
-        }.items():
+        for name, good in _NEEDED.items():
             found = connection.exec_driver_sql(f"SHOW {name}").scalar()
             if found not in good:
-                raise StoreError(
-                    f"{self.name}: the server must run with {name} = {good[0]}, not {found}."
-                )
+                must = f"the server must run with {name} = {good[0]}, not {found}"
+                raise StoreError(f"{self.name}: {must}.")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

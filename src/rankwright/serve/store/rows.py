@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import msgspec
@@ -183,40 +184,14 @@ def _no_nan(value: float | None) -> float | None:
 
 def learner_row(record: LearnerRecord) -> dict[str, Any]:
     """Return a learner as columns."""
-    return {
-        "model_id": record.model_id,
-        "position": record.position,
-        "active": record.active,
-        "learned": record.learned,
-        "skipped": record.skipped,
-        "ledger": record.ledger,
-        "loss": _no_nan(record.loss),
-        "bound": _no_nan(record.bound),
-        "reason": record.reason,
-        "library": record.library,
-        "cpu": record.cpu,
-        "updated": record.updated,
-        "content": record.content,
-    }
+    columns = {field.name: getattr(record, field.name) for field in fields(record)}
+    return columns | {"loss": _no_nan(record.loss), "bound": _no_nan(record.bound)}
 
 
-def row_learner(row: Row[Any], content: bytes) -> LearnerRecord:
-    """Return a learner from its columns."""
-    return LearnerRecord(
-        model_id=row.model_id,
-        position=row.position,
-        active=row.active,
-        learned=row.learned,
-        skipped=row.skipped,
-        content=content,
-        ledger=row.ledger,
-        loss=np.nan if row.loss is None else row.loss,
-        bound=row.bound,
-        reason=row.reason,
-        library=row.library,
-        cpu=row.cpu,
-        updated=row.updated,
-    )
+def row_learner(row: Row[Any]) -> LearnerRecord:
+    """Return a learner from its columns, with an empty content if that is not among them."""
+    columns = {"content": b"", **row._mapping}
+    return LearnerRecord(**columns | {"loss": np.nan if row.loss is None else row.loss})
 
 
 def mark_row(mark: Mark) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import delete, insert
+from sqlalchemy import Connection, delete, insert
 
 from rankwright.serve.records import (
     ArmSums,
@@ -25,6 +26,9 @@ from rankwright.serve.store import control, learners, log, schema
 from rankwright.serve.store.backend import Backend
 from rankwright.serve.store.interface import Counts, Election
 from rankwright.serve.store.judgements import sums_by_arm
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class SQLStore:
@@ -52,8 +56,7 @@ class SQLStore:
 
     def ranking(self, ranking_id: str) -> Ranking | None:
         """Return a ranking; None if it is not there."""
-        with self._backend.reading() as connection:
-            return log.find_ranking(connection, ranking_id)
+        return self._read(log.find_ranking, ranking_id)
 
     def rankings(self, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
         """Return those of these rankings that are there, by their ids."""
@@ -62,13 +65,11 @@ class SQLStore:
 
     def last_rankings(self, count: int) -> list[Ranking]:
         """Return the newest rankings, newest first."""
-        with self._backend.reading() as connection:
-            return log.newest_rankings(connection, count)
+        return self._read(log.newest_rankings, count)
 
     def events(self, after: int, limit: int) -> list[Event]:
         """Return the events behind a place, in order, at most so many."""
-        with self._backend.reading() as connection:
-            return log.read_events(connection, after, limit)
+        return self._read(log.read_events, after, limit)
 
     def known_events(self, event_ids: Sequence[str]) -> dict[str, bytes]:
         """Return the digests of those of these events that the log has, by their ids."""
@@ -99,46 +100,38 @@ class SQLStore:
     ) -> ModelRecord:
         """Keep a model file; one that is there already is returned as it is."""
         digest = hashlib.sha256(content).hexdigest()
-        with self._backend.writing(append=True) as connection:
-            record = ModelRecord(0, digest, kind, learns, at, note)
-            return control.insert_model(connection, content, record)
+        record = ModelRecord(0, digest, kind, learns, at, note)
+        return self._append(control.insert_model, content, record)
 
     def models(self) -> list[ModelRecord]:
         """Return all models, oldest first."""
-        with self._backend.reading() as connection:
-            return control.list_models(connection)
+        return self._read(control.list_models)
 
     def model_content(self, model_id: int) -> bytes:
         """Return a model file; KeyError without it."""
-        with self._backend.reading() as connection:
-            return control.read_model(connection, model_id)
+        return self._read(control.find_model, model_id)
 
     def promote(self, model_id: int, at: float, event_id: str) -> Serving:
         """Serve a model from here on: an event of the log. KeyError without it."""
-        with self._backend.writing(append=True) as connection:
-            return control.promote(connection, model_id, at, event_id)
+        return self._append(control.promote, model_id, at, event_id)
 
     def serving(self) -> Serving | None:
         """Return who ranks now; None before the first promotion."""
-        with self._backend.reading() as connection:
-            return control.read_serving(connection)
+        return self._read(control.read_serving)
 
     # ---- learners ----
 
     def learners(self) -> list[LearnerRecord]:
         """Return all learners, without their contents."""
-        with self._backend.reading() as connection:
-            return learners.list_learners(connection)
+        return self._read(learners.list_learners)
 
     def learner(self, model_id: int) -> LearnerRecord | None:
         """Return a learner with its content."""
-        with self._backend.reading() as connection:
-            return learners.read_learner(connection, model_id)
+        return self._read(learners.read_learner, model_id)
 
     def base(self, model_id: int) -> LearnerRecord | None:
         """Return what a learner knew when events were last emptied; None if none were."""
-        with self._backend.reading() as connection:
-            return learners.read_learner(connection, model_id, schema.bases)
+        return self._read(learners.read_learner, model_id, schema.bases)
 
     def advance(self, since: int, learner: LearnerRecord, mark: Mark | None) -> None:
         """Write where a learner is, and a mark, in one transaction."""
@@ -147,8 +140,7 @@ class SQLStore:
 
     def marks(self, model_id: int, after: int = 0, limit: int = 100_000) -> list[Mark]:
         """Return the steps of a learner behind a position, in order."""
-        with self._backend.reading() as connection:
-            return learners.read_marks(connection, model_id, after, limit)
+        return self._read(learners.read_marks, model_id, after, limit)
 
     def election(self) -> Election:
         """Return a candidate."""
@@ -160,18 +152,11 @@ class SQLStore:
         self, name: str, a: int, b: int, share: float, at: float, event_id: str
     ) -> Experiment:
         """Let two models share the queries: an event of the log; ValueError while one runs."""
-        with self._backend.writing(append=True) as connection:
-            return control.begin(connection, name, a, b, share, at, event_id)
+        return self._append(control.begin, name, a, b, share, at, event_id)
 
     def end_experiment(self, at: float, event_id: str) -> Experiment:
         """End the one that runs: an event of the log; ValueError without one."""
-        with self._backend.writing(append=True) as connection:
-            return control.end(connection, at, event_id)
-
-    def experiments(self) -> list[Experiment]:
-        """Return all, oldest first."""
-        with self._backend.reading() as connection:
-            return control.list_experiments(connection)
+        return self._append(control.end, at, event_id)
 
     def arm_sums(self, experiment: Experiment) -> dict[str, ArmSums]:
         """Return what the judged rankings of each arm, a and b, add up to."""
@@ -180,8 +165,11 @@ class SQLStore:
 
     def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
         """Return query and value of the judged rankings of each arm, in the order of the log."""
-        with self._backend.reading() as connection:
-            return log.judged(connection, experiment)
+        return self._read(log.judged_values, experiment)
+
+    def experiments(self) -> list[Experiment]:
+        """Return all, oldest first."""
+        return self._read(control.list_experiments)
 
     # ---- the house ----
 
@@ -194,3 +182,16 @@ class SQLStore:
     def close(self) -> None:
         """Let go of everything."""
         self._backend.close()
+
+    def _read(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with self._backend.reading() as connection:
+            return function(connection, *args, **kwargs)
+
+    def _append(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do something to the log while no one else does."""
+        with self._backend.writing(append=True) as connection:
+            return function(connection, *args, **kwargs)

@@ -125,7 +125,7 @@ class SQLiteBackend:
 
     def _keep_wal_short(self, connection: Connection) -> None:
         """Begin the WAL anew when readers have kept it from being begun anew for long."""
-        if _size(f"{self.path}-wal") > _LONGEST_WAL:
+        if _bytes_of(f"{self.path}-wal") > _LONGEST_WAL:
             cursor = connection.connection.cursor()
             cursor.execute("PRAGMA busy_timeout = 200")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -140,7 +140,7 @@ class SQLiteBackend:
 
     def n_bytes(self, connection: Connection) -> int:
         """Return the size of the file and its WAL."""
-        return _size(self.path) + _size(f"{self.path}-wal")
+        return _bytes_of(self.path) + _bytes_of(f"{self.path}-wal")
 
     def shrink(self) -> None:
         """Give free pages back, some at a time."""
@@ -212,11 +212,8 @@ def _make_file(path: str, name: str, create: bool) -> None:
         raise StoreError(f"{name}: is not a rankwright store; name another file with --store.")
 
 
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
+def _bytes_of(path: str) -> int:
+    return os.stat(path).st_size if os.path.exists(path) else 0
 
 
 def why_sqlite(error: BaseException) -> str | None:
