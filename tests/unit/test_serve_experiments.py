@@ -150,10 +150,15 @@ def test_verdicts_say_who_is_better() -> None:
     better, worse, same = (
         judge(EXPERIMENT, a, b) for a, b in ((bad, good), (good, bad), (good, good))
     )
-    assert better.certain and better.verdict.startswith("Model 2 is better than model 1: NDCG@10")
-    assert worse.certain and worse.verdict.startswith("Model 2 is worse than model 1: NDCG@10")
-    assert not same.certain and "is not shown to differ from model 1" in same.verdict
-    assert better.low is not None and better.high is not None and better.difference is not None
+    assert better.certain
+    assert better.verdict.startswith("Model 2 is better than model 1: NDCG@10")
+    assert worse.certain
+    assert worse.verdict.startswith("Model 2 is worse than model 1: NDCG@10")
+    assert not same.certain
+    assert "is not shown to differ from model 1" in same.verdict
+    assert better.low is not None
+    assert better.high is not None
+    assert better.difference is not None
     assert better.low < better.difference < better.high
     assert f"[{better.low:+.4f}, {better.high:+.4f}]" in better.verdict
 
