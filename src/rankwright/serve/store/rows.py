@@ -120,6 +120,8 @@ def _unpack_features(
 ) -> Numbers | None:
     if content is None:
         return None
+    if n_features < 0:
+        raise ValueError(f"{n_features} features")
     values: Numbers = np.frombuffer(content, dtype=_DTYPES[dtype])
     return values.reshape(n_docs, n_features)
 
