@@ -82,7 +82,7 @@ def in_process(
     learner = threading.Thread(target=Learner(store, settings).run, args=(stop,))
     learner.start()
     try:
-        yield Client("http://service", token, transport=transport), transport
+        yield Client("http://localhost", token, transport=transport), transport
     finally:
         stop.set()
         learner.join()

@@ -223,7 +223,7 @@ def test_tokens_open_what_they_are_for(model: str, settings: Settings, tmp_path:
             with pytest.raises(ServiceError, match=r"^401: "):
                 call(nobody)
         for scope, token in lines.items():
-            with Client("http://service", token, transport=transport) as client:
+            with Client("http://localhost", token, transport=transport) as client:
                 for wanted, call in calls.items():
                     if scope in (wanted, "admin"):
                         call(client)

@@ -87,7 +87,7 @@ class Caller:
             tries += 1
             response, problem = self._attempt(outgoing)
             if response is not None and response.status_code < 300:
-                return _decoded(response, self.url) if outgoing.in_json else response.content
+                return _from_json(response, self.url) if outgoing.in_json else response.content
             wait = self._wait_after(response, problem, outgoing.again, tries)
             if wait is None:
                 raise self._error(response, problem, outgoing, tries) from None
@@ -164,7 +164,7 @@ class Caller:
     ) -> ServiceError:
         tried = "" if tries == 1 else f" ({tries} tries)"
         if response is not None:
-            text, field = _said(response)
+            text, field = _problem_of(response)
             return ServiceError(response.status_code, text + tried, field)
         why = "it did not answer in time" if _is_timeout(self._httpx, problem) else _short(problem)
         text = f"no answer from {self.url}{outgoing.path}: {why}{tried}."
@@ -212,7 +212,7 @@ def _seconds_until(date: str) -> float:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def _decoded(response: Any, url: str) -> Any:
+def _from_json(response: Any, url: str) -> Any:
     try:
         return json.loads(response.content)
     except ValueError:
@@ -221,7 +221,7 @@ def _decoded(response: Any, url: str) -> Any:
         ) from None
 
 
-def _said(response: Any) -> tuple[str, str | None]:
+def _problem_of(response: Any) -> tuple[str, str | None]:
     """Return what an answer says in the service's form, or else the name of its status."""
     try:
         body = json.loads(response.content)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from rankwright.client.administration import Administration
 from rankwright.client.calls import Caller, Outgoing, ServiceError
-from rankwright.client.judging import Judged, judged_documents, judged_event, judged_ranking
+from rankwright.client.judging import GivenFeedback, judged_documents, judged_event, judged_ranking
 from rankwright.client.results import (
     RankedDocument,
     RankedQuery,
@@ -128,7 +128,7 @@ class Client(Administration):
             outgoing = Outgoing("POST", "/v1/rank", body)
         else:
             outgoing = Outgoing("POST", "/v1/rank", content, "application/x-npy", params)
-        return _ranked(name, asked, self._caller.call(outgoing))
+        return _ranking_of(name, asked, self._caller.call(outgoing))
 
     def rank_many(
         self,
@@ -148,7 +148,7 @@ class Client(Administration):
             asked = [(as_id(q, "query"), asked_documents(given, None, None)) for q, given in batch]
             body = json_bytes([rank_body(q, documents, k, explain) for q, documents in asked])
             answers = self._caller.call(Outgoing("POST", "/v1/rank", body))
-            found += [_ranked(*one, answer) for one, answer in zip(asked, answers, strict=True)]
+            found += [_ranking_of(*one, answer) for one, answer in zip(asked, answers, strict=True)]
         return found
 
     # ---- feedback ----
@@ -227,7 +227,7 @@ class Client(Administration):
             )
         return receipts
 
-    def _give(self, event: Judged) -> Receipt:
+    def _give(self, event: GivenFeedback) -> Receipt:
         try:
             answer = self._send_feedback(event.first)
         except ServiceError as error:
@@ -236,7 +236,7 @@ class Client(Administration):
             answer = self._send_feedback(event.whole)
         return _receipt(event, answer)
 
-    def _give_batch(self, events: list[Judged]) -> list[Receipt]:
+    def _give_batch(self, events: list[GivenFeedback]) -> list[Receipt]:
         answers = self._send_feedback([event.first for event in events])
         receipts = [_receipt(*pair) for pair in zip(events, answers, strict=True)]
         lost = [
@@ -258,7 +258,9 @@ def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
         yield batch
 
 
-def _ranked(query: str, asked: Mapping[str, Features], answer: Mapping[str, Any]) -> RankedQuery:
+def _ranking_of(
+    query: str, asked: Mapping[str, Features], answer: Mapping[str, Any]
+) -> RankedQuery:
     documents = tuple(
         RankedDocument(
             one["id"], one["score"], one["rank"], one.get("label"), one.get("explanation")
@@ -268,7 +270,7 @@ def _ranked(query: str, asked: Mapping[str, Features], answer: Mapping[str, Any]
     return RankedQuery(query, answer["ranking_id"], answer["model"], documents, asked)
 
 
-def _receipt(event: Judged, answer: Mapping[str, Any]) -> Receipt:
+def _receipt(event: GivenFeedback, answer: Mapping[str, Any]) -> Receipt:
     return Receipt(
         event.event_id,
         answer["accepted"],

@@ -16,7 +16,7 @@ _DOCUMENTS = {"query", "documents", "ids", "X", "labels", "clicks", "event_id"}
 
 
 @dataclass(frozen=True)
-class Judged:
+class GivenFeedback:
     """A feedback.
 
     Attributes
@@ -36,13 +36,12 @@ class Judged:
     @property
     def first(self) -> dict[str, Any]:
         """What to send first."""
-        body = self.whole if self.body is None else self.body
-        if body is None:
-            raise ValueError(
-                "the service did not keep this ranking (ranking_id is None): "
-                "give the features too, with feedback_with_features."
-            )
-        return body
+        if self.body is not None or self.whole is not None:
+            return self.body or self.whole or {}
+        raise ValueError(
+            "the service did not keep this ranking (ranking_id is None): give the features too, "
+            "with feedback_with_features."
+        )
 
     @property
     def can_mend(self) -> bool:
@@ -52,25 +51,25 @@ class Judged:
 
 def judged_ranking(
     ranking: str | RankedQuery, labels: Any, clicks: Any, event_id: str | None
-) -> Judged:
+) -> GivenFeedback:
     """Return feedback for a ranking, or for its id."""
     if not isinstance(ranking, str | RankedQuery):
         raise TypeError(f"ranking must be a ranking or its id, but is {ranking!r}.")
     known = ranking.ids if isinstance(ranking, RankedQuery) else None
     said = _said_of(labels, clicks, known, event_id)
     if isinstance(ranking, str):
-        return Judged(said["event_id"], {**said, "ranking_id": ranking}, None)
+        return GivenFeedback(said["event_id"], {**said, "ranking_id": ranking}, None)
     whole = None
     if ranking.asked is not None:
         shown = {name: ranking.asked[name] for name in ranking.ids}  # in the order of the answer
         whole = _whole(ranking.query, shown, said)
     body = None if ranking.ranking_id is None else {**said, "ranking_id": ranking.ranking_id}
-    return Judged(said["event_id"], body, whole)
+    return GivenFeedback(said["event_id"], body, whole)
 
 
 def judged_documents(
     query: object, asked: Mapping[str, Features], labels: Any, clicks: Any, event_id: str | None
-) -> Judged:
+) -> GivenFeedback:
     """Return feedback that brings its documents, in the order in which they were shown."""
     if labels is not None and not isinstance(labels, Mapping):
         given = list(labels)
@@ -82,10 +81,10 @@ def judged_documents(
         labels = {name: y for name, y in zip(asked, given, strict=True) if y is not None}
     said = _said_of(labels, clicks, tuple(asked), event_id)
     whole = _whole(as_id(query, "query"), asked, said)
-    return Judged(said["event_id"], None, whole)
+    return GivenFeedback(said["event_id"], None, whole)
 
 
-def judged_event(event: Mapping[str, Any]) -> Judged:
+def judged_event(event: Mapping[str, Any]) -> GivenFeedback:
     """Return feedback of a dict with the arguments of one of the two methods of the client."""
     by_ranking = event.keys() & {"ranking", "ranking_id"}
     known = _RANKING if by_ranking else _DOCUMENTS
