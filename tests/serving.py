@@ -54,7 +54,7 @@ class Caller:
 
     async def _all(self, calls: list[tuple[str, str, Fields]]) -> list[httpx.Response]:
         transport = httpx.ASGITransport(app=self.app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await asyncio.gather(*(client.request(m, p, **more) for m, p, more in calls))
 
     def rank(self, query: str = "q", n: int = 4) -> Fields:
@@ -83,7 +83,7 @@ def serving(folder: Path, content: bytes | None = None, **settings: Any) -> Iter
     store = open_store(str(folder / "log.db"))
     content = small_model() if content is None else content
     kind = kind_of_content(content)
-    record = store.add_model(content, kind, can_learn(kind), time.time(), "first")
+    record = store.add_model(content, kind, can_learn(content), time.time(), "first")
     store.promote(record.model_id, time.time(), f"first {record.digest}")
     given = Settings(store=str(folder / "log.db"), **settings)
     service = Service(given, store, Writer(store, given.limits), Board(store))

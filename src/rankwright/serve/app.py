@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +15,10 @@ from rankwright.serve.refusals import RefusedError
 from rankwright.serve.service import Service
 
 # Modules that have a function ``routes(service)``.
-_MODULES = ("health_api", "rank_api", "feedback_api", "models_api", "experiments_api", "page_api")
+_MODULES = (
+    *("health_api", "rank_api", "feedback_api", "models_api", "experiments_api", "page_api"),
+    *("metrics_api", "docs_api"),
+)
 
 
 class App:
@@ -82,7 +84,5 @@ def make_app(service: Service) -> App:
     """Return the application of a service."""
     routes: list[Route] = []
     for name in _MODULES:
-        module = f"rankwright.serve.{name}"
-        if find_spec(module) is not None:
-            routes += import_module(module).routes(service)
+        routes += import_module(f"rankwright.serve.{name}").routes(service)
     return App(service, routes)

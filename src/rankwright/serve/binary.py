@@ -110,11 +110,11 @@ class Table:
         single = all(str(column.type) == "float" for column in columns)
         found = np.empty((self.n_rows, len(known)), dtype=np.float32 if single else np.float64)
         for j, (name, column) in enumerate(zip(known, columns, strict=True)):
-            found[:, j] = _numbers(name, column, model)
+            found[:, j] = _column_numbers(name, column, model)
         return found
 
 
-def _numbers(name: str, column: Any, model: ServedModel) -> NDArray[Any]:
+def _column_numbers(name: str, column: Any, model: ServedModel) -> NDArray[Any]:
     nulls = column.null_count
     if nulls and not model.takes_missing:
         text = f"{name!r} must not be null: {model.kind} takes no missing values."
@@ -146,7 +146,7 @@ def arrow_table(body: bytes, most: int, texts: tuple[str, ...] = ("id", "query")
         raise _no_arrow(f"its columns are broken ({error!s:.120})") from None
     columns = dict(zip(schema.names, table.columns, strict=True))
     there = [name for name in texts if name in columns]
-    return Table(n_rows, columns, {name: _texts(name, columns.pop(name)) for name in there})
+    return Table(n_rows, columns, {name: _column_texts(name, columns.pop(name)) for name in there})
 
 
 def _messages(pa: Any, ipc: Any, body: bytes, texts: tuple[str, ...]) -> tuple[Any, list[Any]]:
@@ -202,7 +202,7 @@ def _at(form: str, metadata: bytes, place: int) -> int:
     return found
 
 
-def _texts(name: str, column: Any) -> list[str]:
+def _column_texts(name: str, column: Any) -> list[str]:
     if column.null_count:
         raise RefusedError(422, f"{name!r} must not be null.", name)
     return [str(value) for value in column.to_pylist()]

@@ -202,7 +202,7 @@ async def _body(receive: Receive, length: bytes, service: Service) -> bytes | No
     """Return the body; None if the caller went away before its end."""
     limits = service.settings.limits
     if length.isdigit() and int(length[:20]) > limits.body:
-        raise _too_large(limits.body)
+        raise _body_too_large(limits.body)
     message = await receive()  # a connection has its time for this: see connections.py
     if message["type"] != "http.request":
         return None
@@ -216,11 +216,11 @@ async def _body(receive: Receive, length: bytes, service: Service) -> bytes | No
             return None
         parts += message.get("body", b"")
     if len(parts) > limits.body:
-        raise _too_large(limits.body)
+        raise _body_too_large(limits.body)
     return bytes(parts)
 
 
-def _too_large(most: int) -> RefusedError:
+def _body_too_large(most: int) -> RefusedError:
     text = f"a body must have at most {most} bytes: send fewer documents at a time."
     return RefusedError(413, text, "body")
 

@@ -132,7 +132,7 @@ def _add(service: Service, content: bytes, note: str, force: bool) -> ModelVersi
             f"{conflict}. With ?force=true it is kept.",
             "body",
         )
-    record = service.store.add_model(content, kind, can_learn(kind), time.time(), note)
+    record = service.store.add_model(content, kind, can_learn(content), time.time(), note)
     return _version(record, service.store.learners(), service.store.serving())
 
 

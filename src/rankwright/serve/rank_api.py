@@ -108,7 +108,9 @@ def _rank_request(service: Service, look: Look, request: RankRequest) -> Ranked:
 
 
 def _answer_npy(service: Service, look: Look, call: Call) -> Answer:
-    query, k, explain = _told(call, service.settings.limits, ("query", "k", "explain", "ids"))
+    query, k, explain = _asked_by_address(
+        call, service.settings.limits, ("query", "k", "explain", "ids")
+    )
     X = npy_matrix(call.body)
     n, limits = len(X), service.settings.limits
     if "ids" in call.query:
@@ -131,7 +133,7 @@ def _answer_npy(service: Service, look: Look, call: Call) -> Answer:
 
 def _answer_arrow(service: Service, look: Look, call: Call) -> Answer:
     limits = service.settings.limits
-    query, k, explain = _told(call, limits, ("query", "k", "explain"))
+    query, k, explain = _asked_by_address(call, limits, ("query", "k", "explain"))
     table = arrow_table(call.body, limits.documents * limits.queries)
     queries = table.queries
     if (query is None) == (queries is None):
@@ -160,7 +162,7 @@ def _answer_arrow(service: Service, look: Look, call: Call) -> Answer:
     return json_answer(answers[0] if queries is None else answers)
 
 
-def _told(
+def _asked_by_address(
     call: Call, limits: Limits, known: tuple[str, ...]
 ) -> tuple[str | None, int | None, bool]:
     """Return query, k and explain of the address."""

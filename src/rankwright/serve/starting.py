@@ -66,7 +66,7 @@ def model_content(path: str) -> bytes:
 
 def _put(store: Store, content: bytes, kind: str, name: str, settings: Settings) -> Plan:
     known = {record.digest: record for record in store.models()}
-    record = store.add_model(content, kind, can_learn(kind), time.time(), name)
+    record = store.add_model(content, kind, can_learn(content), time.time(), name)
     serving, notes = store.serving(), []
     if serving is None or record.digest not in known:
         if serving is not None:

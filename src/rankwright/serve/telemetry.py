@@ -104,18 +104,12 @@ class Telemetry:
         begin = self._routes[route] + len(STATUSES)
         return sums[begin : begin + len(BUCKETS) + 1]
 
-    def recent(self, route: str, span: float = 10.0) -> Recent:
-        """Return rate and latencies of a route over the last seconds."""
-        now, after = monotonic(), self.sums()
-        kept = list(self._history)
-        if not kept:
-            return Recent(0.0, 0.0, 0.0, 0.0)
-        then, before = next((one for one in reversed(kept) if now - one[0] >= span), kept[0])
-        begin = self._routes[route] + len(STATUSES)
-        cells = slice(begin, begin + len(BUCKETS) + 1)
-        counts = [b - a for a, b in zip(before[cells], after[cells], strict=True)]
-        rate = sum(counts) / max(now - then, 1e-3)
-        return Recent(rate, *(percentile(counts, share) for share in (0.5, 0.9, 0.99)))
+    def of_route(self, sums: Sequence[float], route: str) -> RouteSums:
+        """Return what sums say of a route."""
+        begin = self._routes[route]
+        seconds = sums[begin + _ROUTE - 1]
+        by_status = sums[begin : begin + len(STATUSES)]
+        return RouteSums(by_status, self.latencies(sums, route), seconds)
 
     def total(self, counter: str) -> float:
         """Return one of ``COUNTERS``, of all workers."""
@@ -128,13 +122,12 @@ class Telemetry:
         self._map.close()
 
 
-class Recent(NamedTuple):
-    """Requests a second, and percentiles of their latency in seconds."""
+class RouteSums(NamedTuple):
+    """Requests of a route by status and by latency, and the sum of their seconds."""
 
-    rate: float
-    p50: float
-    p90: float
-    p99: float
+    by_status: Sequence[float]
+    by_latency: Sequence[float]
+    seconds: float
 
 
 def percentile(counts: Sequence[float], share: float) -> float:

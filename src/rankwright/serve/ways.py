@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from rankwright.exceptions import DataError
 from rankwright.model_file import PIPELINE, header_and_arrays
-from rankwright.models import CLASSES
 from rankwright.scoring.rules import ClassRule, PrototypeRule, RoundingRule, ThresholdRule
 from rankwright.scoring.scorer import Scorer
 from rankwright.scoring.sums import one_each
@@ -56,11 +55,11 @@ def kind_of_content(content: bytes) -> str:
     return kind
 
 
-def can_learn(kind: str) -> bool:
-    """Tell whether models of a class go on learning while they are served."""
-    if kind not in CLASSES:
-        return False
-    return "partial_fit" in dir(getattr(import_module(CLASSES[kind]), kind))
+def can_learn(content: bytes) -> bool:
+    """Tell whether the model of a file goes on learning while it is served."""
+    from rankwright.serve.lessons import why_it_cannot_learn
+
+    return not why_it_cannot_learn(full_model(content))
 
 
 def ranking_way(content: bytes) -> RankingWay:
