@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwright.serve import feedback_api
-from rankwright.serve.feedback import judged_values
+from rankwright.serve.feedback import values_of_lessons
 from rankwright.serve.ranking_ids import new_ranking_id
 from rankwright.serve.records import Event, Experiment, Lesson, Outcome, Ranking
 from rankwright.serve.settings import Limits, Log
@@ -470,10 +470,12 @@ def test_values_are_those_of_the_metric() -> None:
     def lesson(*labels: float) -> Lesson:
         return Lesson("q", [str(i) for i in range(len(labels))], np.array(labels), None)
 
-    found = judged_values([lesson(0, 1), lesson(0, 0), lesson(-1, 1), lesson(2000, 1), lesson(2)])
+    found = values_of_lessons(
+        [lesson(0, 1), lesson(0, 0), lesson(-1, 1), lesson(2000, 1), lesson(2)]
+    )
     assert found == [pytest.approx(1 / math.log2(3)), None, None, None, 1.0]
-    assert judged_values([lesson(*[0] * 10, 1)]) == [0.0]
-    assert judged_values([]) == []
+    assert values_of_lessons([lesson(*[0] * 10, 1)]) == [0.0]
+    assert values_of_lessons([]) == []
 
 
 # ---- any batch ----
