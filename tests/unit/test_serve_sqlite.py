@@ -325,6 +325,51 @@ def test_turns_end_with_patience(tmp_path: Path) -> None:
     other.close()
 
 
+FULL = """
+import resource, sys
+from rankwright.serve.store import open_store
+from rankwright.serve.store.interface import StoreUnavailableError
+from tests.serve_sample import sample_event
+store = open_store(sys.argv[1])
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+i = 0
+try:
+    while True:
+        store.write([], [sample_event(f"{i} {k}", k) for k in range(20)])
+        i += 1
+except StoreUnavailableError as error:
+    print(error)
+assert len(store.events(0, 10**6)) == 20 * i
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+store.write([], [sample_event(f"{i} {k}", k) for k in range(20)])
+print(i + 1)
+"""
+
+
+def test_a_write_that_breaks_off_in_the_middle(path: str) -> None:
+    """The system refuses to write on, in the middle of the WAL."""
+    with start_python(FULL, path) as process:
+        said, number = process.communicate()[0].splitlines()
+    assert said == f"{path}: the disk reports an error."
+    assert int(number) > 1
+    store = open_store(path)
+    assert len(check_log(store)) == 20 * int(number)
+    store.close()
+
+
+def test_a_file_that_was_removed_takes_nothing_more(store: Store, path: str) -> None:
+    store.write([], [sample_event("e1")])
+    os.rename(path, f"{path}.old")
+    with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was open"):
+        store.write([], [sample_event("e2")])
+    Path(path).touch()
+    with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was open"):
+        store.write([], [sample_event("e2")])
+    os.rename(f"{path}.old", path)
+    assert store.write([], [sample_event("e2")]) == [Outcome.accepted]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_file_that_may_only_be_read(path: str) -> None:
     open_store(path).close()
@@ -399,6 +444,7 @@ def test_what_was_answered_survives_a_kill(path: str) -> None:
 
 def test_the_wal_stays_short(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_module, "_LONGEST_WAL", 1 << 20)
+    monkeypatch.setattr(backend_module, "_LOOK", 0.0)
     store = open_store(path)
     stop = threading.Event()
 
