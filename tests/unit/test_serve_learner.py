@@ -454,15 +454,14 @@ def process_of(store: str, *more: str, **settings: Any) -> subprocess.Popen[byte
 
 def test_the_process_ends_when_it_is_told_to(tmp_path: Path) -> None:
     store = served(tmp_path, fitted())
-    process = process_of(str(tmp_path / "a.db"))
-    try:
-        store.write([], [feedback(0)])
-        wait_for(lambda: record_of(store).learned == 1, seconds=60)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.wait()
+    with process_of(str(tmp_path / "a.db")) as process:
+        try:
+            store.write([], [feedback(0)])
+            wait_for(lambda: record_of(store).learned == 1, seconds=60)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
     check_as_twin(store, 1)
 
 

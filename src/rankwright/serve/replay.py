@@ -127,7 +127,7 @@ def replay_log(
                 f"the log was emptied up to event {begun}, and --until is {end}: nothing is left "
                 "to replay."
             )
-        judge = _Judge(pupil, moment.marks, live.model_id)
+        judge = _Comparison(pupil, moment.marks, live.model_id)
         for events in Follower(moment).read_all(pupil.position, end):
             judge.pass_by(events)
             tell(pupil.position, end)
@@ -173,7 +173,7 @@ def _live_learner(store: Store, model_id: int | None) -> LearnerRecord:
     return live
 
 
-class _Judge:
+class _Comparison:
     """Compares a replay with the marks of the live learner."""
 
     def __init__(self, pupil: Pupil, marks: Callable[..., list[Mark]], model_id: int) -> None:
