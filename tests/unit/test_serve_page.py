@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import time
 from typing import Any
@@ -294,11 +295,9 @@ def test_a_ranking_that_is_not_there(service: Service, ranking_id: str) -> None:
 
 
 def marks(n: int, start: int = 0) -> list[Mark]:
-    nothing = np.empty(0)
+    nothing, places = np.empty(0), np.empty(0, dtype=np.int64)
     return [
-        Mark(
-            1, 2 * i, i, b"", nothing.astype(np.int64), nothing, 0.5 * i, None if i < 3 else 3.0 * i
-        )
+        Mark(1, 2 * i, i, b"", places, nothing, 0.5 * i, None if i < 3 else 3.0 * i)
         for i in range(start + 1, start + n + 1)
     ]
 
@@ -372,8 +371,6 @@ def test_a_promise_or_the_reason_without(filled: Service) -> None:
     assert found.name
     assert found.formula
     assert found.bound == record.bound
-    from dataclasses import replace
-
     none = promise_of(filled.store, replace(record, bound=None, reason="it is not separable."))
     assert (none.bound, none.reason, none.terms) == (None, "it is not separable.", {})
 

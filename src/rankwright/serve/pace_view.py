@@ -12,6 +12,7 @@ from rankwright.serve.telemetry import ROUTES, Telemetry, percentile
 RANK, FEEDBACK = "POST /v1/rank", "POST /v1/feedback"
 SECONDS = 60
 _SHARES = (0.5, 0.95, 0.99)
+Moment = tuple[float, list[float]]
 Percentiles = tuple[float | None, float | None, float | None]
 
 
@@ -39,9 +40,7 @@ def pace_of(telemetry: Telemetry) -> Pace:
     """Return rates and latencies of the last minute; nothing for seconds before the start."""
     moments = telemetry.history[-SECONDS - 1 :]
 
-    def between(
-        before: tuple[float, list[float]], after: tuple[float, list[float]], route: str
-    ) -> Tally:
+    def between(before: Moment, after: Moment, route: str) -> Tally:
         pairs = zip(
             telemetry.latencies(before[1], route), telemetry.latencies(after[1], route), strict=True
         )
