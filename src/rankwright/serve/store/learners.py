@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Table, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from rankwright.serve.records import LearnerRecord, Mark
+from rankwright.serve.records import Kind, LearnerRecord, Mark
 from rankwright.serve.store import schema
 from rankwright.serve.store.backend import Backend
 from rankwright.serve.store.interface import OvertakenError
@@ -16,6 +16,8 @@ _learners, _marks, _meta = schema.learners, schema.marks, schema.meta
 _ALL = select(*[column for column in _learners.c if column.name != "content"]).order_by(
     _learners.c.model_id
 )
+_EMPTIED = ("ranking_id", "ids", "labels", "dtype", "n_features", "features")
+_KEPT = [column for column in _events.c if column.name not in _EMPTIED]
 _AT_A_TIME = 1_000  # events emptied in a transaction: feedback comes in between
 
 
@@ -36,7 +38,7 @@ def write_learner(
     connection: Connection, since: int, learner: LearnerRecord, mark: Mark | None
 ) -> None:
     """Write where a learner is; OvertakenError if it was not where it is said to have been."""
-    here = (_learners.c.model_id == learner.model_id) & (_learners.c.position == since)
+    here = (_learners.c.model_id == int(learner.model_id)) & (_learners.c.position == int(since))
     if connection.execute(update(_learners).where(here).values(learner_row(learner))).rowcount != 1:
         raise OvertakenError(
             f"the learner of model {learner.model_id} is not at event {since} any more."
@@ -49,7 +51,7 @@ def read_marks(connection: Connection, model_id: int, after: int, limit: int) ->
     """Return the steps of a learner behind a position, in order."""
     wanted = (
         select(_marks)
-        .where(_marks.c.model_id == model_id, _marks.c.position > after)
+        .where(_marks.c.model_id == model_id, _marks.c.position > int(after))
         .order_by(_marks.c.position)
         .limit(limit)
     )
@@ -136,10 +138,16 @@ def _copy_learners(connection: Connection) -> None:
 
 
 def _empty(connection: Connection, low: int, high: int) -> int:
-    """Take the lessons out of events; those of experiments keep query and value."""
-    filled = _events.c.seq.between(low + 1, high) & (_events.c.kind == "feedback")
-    nothing = dict.fromkeys(("ids", "labels", "dtype", "n_features", "features", "ranking_id"))
-    done = connection.execute(update(_events).where(filled).values(**nothing))
-    no_arm = filled & _events.c.arm.is_(None)
-    connection.execute(update(_events).where(no_arm).values(query=literal(None)))
-    return done.rowcount
+    """Take the lessons out of events; those of experiments keep query and value.
+
+    The rows are written anew: SQLite joins pages that became nearly empty when rows go, and not
+    when they shrink.
+    """
+    here = _events.c.seq.between(low + 1, high)
+    rows = [dict(row._mapping) for row in connection.execute(select(*_KEPT).where(here))]
+    for row in rows:
+        if row["arm"] is None:
+            row["query"] = None
+    connection.execute(delete(_events).where(here))
+    connection.execute(insert(_events), rows)
+    return sum(row["kind"] == Kind.feedback for row in rows)

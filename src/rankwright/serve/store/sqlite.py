@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from rankwright.data.lock import Lock
 from rankwright.exceptions import DataError
 from rankwright.serve.store.backend import translated
-from rankwright.serve.store.interface import StoreError
+from rankwright.serve.store.interface import StoreError, StoreUnavailableError
 from rankwright.serve.store.pinned import Pinned
 from rankwright.serve.store.turns import Turns
 
@@ -24,6 +25,7 @@ APPLICATION = 0x726B7772  # "rkwr": what `file` and we know a store by
 _NUMBER = APPLICATION.to_bytes(4, "big")
 _PATIENCE = 15_000  # milliseconds that a writer waits for another
 _LONGEST_WAL = 64 << 20
+_LOOK = 5.0  # seconds between two looks at it
 _WRITE = {"rankwright_write": True}
 _SETTINGS = {
     "journal_mode": "wal",
@@ -49,14 +51,13 @@ _owners: dict[str, set[int]] = {}
 class SQLiteBackend:
     """A file."""
 
-    insert = staticmethod(insert)
-
     def __init__(self, path: str, *, create: bool) -> None:
         self.path = os.path.abspath(path)
         self.name = path
         self._pid = os.getpid()
+        self._next_look = 0.0
         _check_owner(self.path, self.name)
-        _make_file(self.path, self.name, create)
+        self._file = _make_file(self.path, self.name, create)
         self._turns = self._open_turns()
         self._engine = self._open()
         _owners.setdefault(self.path, set()).add(self._pid)
@@ -119,17 +120,35 @@ class SQLiteBackend:
             self._turns.mine(),
             self._engine.connect().execution_options(**_WRITE) as connection,
         ):
+            self._check_file()
             with connection.begin():
                 yield connection
             self._keep_wal_short(connection)
 
+    def _check_file(self) -> None:
+        """Refuse to write into a file that has no name any more: nobody would find it."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(self.path), self._file):
+                return
+        raise StoreUnavailableError(
+            f"{self.name}: was removed or replaced while it was open; start the service again."
+        )
+
     def _keep_wal_short(self, connection: Connection) -> None:
-        """Begin the WAL anew when readers have kept it from being begun anew for long."""
-        if _bytes_of(f"{self.path}-wal") > _LONGEST_WAL:
-            cursor = connection.connection.cursor()
+        """Begin the WAL anew if readers, one after the other, have kept it from that for long."""
+        now = time.monotonic()
+        if now < self._next_look or _bytes_of(f"{self.path}-wal") <= _LONGEST_WAL:
+            return
+        self._next_look = now + _LOOK  # while one reads for long, others are not to wait often
+        cursor = connection.connection.cursor()
+        with contextlib.suppress(sqlite3.Error):  # what was to be written has been
             cursor.execute("PRAGMA busy_timeout = 200")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+        cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+
+    def insert_new(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Insert rows but those that are there already."""
+        connection.execute(insert(table).on_conflict_do_nothing(), rows)
 
     @contextmanager
     def pinned(self) -> Iterator[Pinned]:
@@ -198,7 +217,7 @@ def _check_owner(path: str, name: str) -> None:
         raise StoreError(f"{name}: was open before a fork; start processes that use it with spawn.")
 
 
-def _make_file(path: str, name: str, create: bool) -> None:
+def _make_file(path: str, name: str, create: bool) -> os.stat_result:
     """Make an empty file that only its owner reads; WAL and the rest get its permissions."""
     try:
         if create:
@@ -206,10 +225,12 @@ def _make_file(path: str, name: str, create: bool) -> None:
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with open(path, "rb") as file:
             header = file.read(100)
+            found = os.fstat(file.fileno())
     except OSError as error:
         raise StoreError(f"{name}: cannot be opened as a store: {error.strerror}.") from error
     if header and not (header.startswith(b"SQLite format 3\0") and header[68:72] == _NUMBER):
         raise StoreError(f"{name}: is not a rankwright store; name another file with --store.")
+    return found
 
 
 def _bytes_of(path: str) -> int:
