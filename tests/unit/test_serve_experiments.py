@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,10 +151,15 @@ def test_verdicts_say_who_is_better() -> None:
     better, worse, same = (
         judge(EXPERIMENT, a, b) for a, b in ((bad, good), (good, bad), (good, good))
     )
-    assert better.certain and better.verdict.startswith("Model 2 is better than model 1: NDCG@10")
-    assert worse.certain and worse.verdict.startswith("Model 2 is worse than model 1: NDCG@10")
-    assert not same.certain and "is not shown to differ from model 1" in same.verdict
-    assert better.low is not None and better.high is not None and better.difference is not None
+    assert better.certain
+    assert better.verdict.startswith("Model 2 is better than model 1: NDCG@10")
+    assert worse.certain
+    assert worse.verdict.startswith("Model 2 is worse than model 1: NDCG@10")
+    assert not same.certain
+    assert "is not shown to differ from model 1" in same.verdict
+    assert better.low is not None
+    assert better.high is not None
+    assert better.difference is not None
     assert better.low < better.difference < better.high
     assert f"[{better.low:+.4f}, {better.high:+.4f}]" in better.verdict
 
@@ -259,3 +265,28 @@ def test_results_are_not_computed_more_often_than_pays(
     for _ in range(5):
         results.all()
     assert len([ended for ended in counted if ended is not None]) == 1  # then never again
+
+
+def test_who_looks_while_another_computes_does_not_wait(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(caller)
+    store, results = caller.service.store, caller.service.results
+    (experiment,) = store.experiments()
+    before = results.of(experiment)
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(experiment: Experiment) -> dict[str, ArmSums]:
+        entered.set()
+        leave.wait(10)
+        return {"a": ArmSums(5, 5, 5.0, 5.0), "b": ArmSums()}
+
+    monkeypatch.setattr(store, "arm_sums", slow)
+    monkeypatch.setattr("rankwright.serve.results.perf_counter", lambda: time.perf_counter() + 60)
+    computing = threading.Thread(target=results.of, args=(experiment,))
+    computing.start()
+    assert entered.wait(10)
+    assert results.of(experiment) is before
+    leave.set()
+    computing.join()
+    assert results.of(experiment).a.queries == 5

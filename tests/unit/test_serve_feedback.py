@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwright.serve import feedback_api
-from rankwright.serve.feedback import judged_values
+from rankwright.serve.feedback import values_of_lessons
 from rankwright.serve.ranking_ids import new_ranking_id
 from rankwright.serve.records import Event, Experiment, Lesson, Outcome, Ranking
 from rankwright.serve.settings import Limits, Log
@@ -53,7 +53,8 @@ def test_labels_of_a_ranking_are_learned_in_its_order(caller: Caller) -> None:
     assert caller.feedback(event) == {"accepted": True, "duplicate": False}
     (logged,) = lessons(caller)
     lesson = logged.new.lesson
-    assert lesson is not None and lesson.features is not None
+    assert lesson is not None
+    assert lesson.features is not None
     assert lesson.query == "shoes"
     assert lesson.ids == [name for name in order if name in ("d0", "d3")]
     by_name = dict(zip(lesson.ids, lesson.labels.tolist(), strict=True))
@@ -64,6 +65,20 @@ def test_labels_of_a_ranking_are_learned_in_its_order(caller: Caller) -> None:
     # d0 is second of the two that have labels: its gain counts 1/log2(3).
     second = lesson.ids.index("d0") + 1
     assert logged.new.value == pytest.approx(1 / math.log2(second + 1))
+
+
+def test_documents_of_equal_scores_are_learned_in_the_order_that_was_answered(
+    caller: Caller,
+) -> None:
+    """Many of them: few stay in order by any way of sorting."""
+    documents = [{"id": f"d{i}", "features": features(i % 3)} for i in range(200)]
+    ranked = caller("POST", "/v1/rank", json={"query": "q", "documents": documents}).json()
+    order = [placed["id"] for placed in ranked["documents"]]
+    labels = dict.fromkeys(order, 1)
+    caller.feedback({"event_id": "e", "ranking_id": ranked["ranking_id"], "labels": labels})
+    lesson = lessons(caller)[0].new.lesson
+    assert lesson is not None
+    assert lesson.ids == order
 
 
 def test_two_feedbacks_of_a_ranking_are_two_lessons(caller: Caller) -> None:
@@ -78,7 +93,8 @@ def test_documents_bring_their_features_and_nothing_is_valued(caller: Caller) ->
     assert caller.feedback(event)["accepted"]
     (logged,) = lessons(caller)
     lesson = logged.new.lesson
-    assert lesson is not None and lesson.features is not None
+    assert lesson is not None
+    assert lesson.features is not None
     assert (lesson.ids, lesson.labels.tolist()) == (["d0", "d2"], [1.0, 0.0])
     assert lesson.features.tolist() == [features(0), features(2)]
     assert (logged.new.value, logged.new.version, logged.new.ranking_id) == (None, None, None)
@@ -88,7 +104,8 @@ def test_labels_may_stand_beside_documents(caller: Caller) -> None:
     event = {"event_id": "e", "query": "q", "documents": documents(None, None), "labels": {"d1": 3}}
     caller.feedback(event)
     lesson = lessons(caller)[0].new.lesson
-    assert lesson is not None and (lesson.ids, lesson.labels.tolist()) == (["d1"], [3.0])
+    assert lesson is not None
+    assert (lesson.ids, lesson.labels.tolist()) == (["d1"], [3.0])
 
 
 # ---- clicks ----
@@ -111,7 +128,8 @@ def test_clicks_on_documents_count_in_the_order_in_which_they_came(caller: Calle
     shown = documents(None, None, None)
     caller.feedback({"event_id": "e", "query": "q", "documents": shown, "clicks": ["d1"]})
     lesson = lessons(caller)[0].new.lesson
-    assert lesson is not None and (lesson.ids, lesson.labels.tolist()) == (["d0", "d1"], [0, 1])
+    assert lesson is not None
+    assert (lesson.ids, lesson.labels.tolist()) == (["d0", "d1"], [0, 1])
 
 
 # ---- what is refused ----
@@ -178,7 +196,8 @@ def test_labels_must_be_among_the_classes(tmp_path: Path) -> None:
         name = caller.rank()["ranking_id"]
         event = {"event_id": "e", "ranking_id": name, "labels": {"d0": 7}}
         text = caller.feedback(event, 422)["error"]
-        assert "classes of the model, 0.0, 1.0, 2.0" in text and "'d0' is 7" in text
+        assert "classes of the model, 0.0, 1.0, 2.0" in text
+        assert "'d0' is 7" in text
         assert caller.feedback(event | {"labels": {"d0": 2}})["accepted"]
 
 
@@ -194,7 +213,8 @@ def test_a_batch_has_a_largest_size_and_a_smallest(tmp_path: Path) -> None:
 def test_an_old_ranking_that_nobody_has_is_gone_at_once(caller: Caller) -> None:
     name, begin = new_ranking_id(time.time() - 60), time.monotonic()
     answer = caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"a": 1}}, 410)
-    assert "send the features" in answer["error"] and name in answer["error"]
+    assert "send the features" in answer["error"]
+    assert name in answer["error"]
     assert time.monotonic() - begin < 1.5
 
 
@@ -237,6 +257,25 @@ def test_a_ranking_that_waits_to_be_written_is_found(
     assert caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"a": 1}})["accepted"]
 
 
+def test_a_batch_may_speak_of_rankings_that_wait_and_of_written_ones(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.array([features(0)])
+    known = {
+        name: Ranking(name, time.time(), query, "1", None, ["a"], np.array([1.0]), X)
+        for name, query in ((new_ranking_id(time.time() - 60), query) for query in "xy")
+    }
+    waits, written = known
+    monkeypatch.setattr(caller.service.writer, "pending", {waits: known[waits]}.get)
+    caller.service.store.write([known[written]], [])
+    batch = [
+        {"event_id": name, "ranking_id": name, "labels": {"a": 1}} for name in (written, waits)
+    ]
+    assert [entry["accepted"] for entry in caller.feedback(batch)] == [True, True]
+    found = [event.new.lesson and event.new.lesson.query for event in lessons(caller)]
+    assert found == ["y", "x"]
+
+
 def test_rankings_without_features_teach_nothing(tmp_path: Path) -> None:
     with serving(tmp_path, log=Log.ids) as caller:
         name = caller.rank()["ranking_id"]
@@ -249,7 +288,8 @@ def test_rankings_without_features_are_measured_if_nobody_learns(tmp_path: Path)
         name = caller.rank()["ranking_id"]
         caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"d0": 1, "d1": 0}})
         (logged,) = lessons(caller)
-        assert logged.new.lesson is not None and logged.new.lesson.features is None
+        assert logged.new.lesson is not None
+        assert logged.new.lesson.features is None
         assert logged.new.value is not None
 
 
@@ -310,8 +350,10 @@ def test_an_invalid_event_does_not_hinder_the_others(caller: Caller) -> None:
     assert answers[0] == {"accepted": True, "duplicate": False, "event_id": "e1"}
     assert (answers[1]["status"], answers[1]["event_id"]) == (422, "e2")
     assert "'nope'" in answers[1]["error"]
-    assert "event_id" in answers[2]["error"] and answers[2]["status"] == 422
-    assert answers[3]["status"] == 422 and not answers[3]["accepted"]
+    assert "event_id" in answers[2]["error"]
+    assert answers[2]["status"] == 422
+    assert answers[3]["status"] == 422
+    assert not answers[3]["accepted"]
     assert answers[4] == {"accepted": True, "duplicate": True, "event_id": "e1"}
     assert answers[5]["status"] == 409
     assert answers[6]["accepted"]
@@ -347,7 +389,8 @@ def test_nothing_is_answered_before_it_is_durable(
 
     monkeypatch.setattr(caller.service.writer, "append", append)
     caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"d0": 1}})
-    assert answers[0].done() and time.monotonic() - begin >= 0.2
+    assert answers[0].done()
+    assert time.monotonic() - begin >= 0.2
 
 
 def test_a_store_that_takes_nothing_is_said(
@@ -360,7 +403,8 @@ def test_a_store_that_takes_nothing_is_said(
     event = {"event_id": "e", "ranking_id": name, "labels": {"d0": 1}}
     for body in (event, [event]):
         answer = caller("POST", "/v1/feedback", json=body)
-        assert answer.status_code == 503 and answer.headers["retry-after"]
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"]
         assert "disk is full" in answer.json()["error"]
     assert caller.rank()["documents"]
 
@@ -384,11 +428,10 @@ def test_an_event_has_the_arm_of_its_experiment_only(tmp_path: Path) -> None:
         for query, name in early.items():  # late: of the first experiment
             event = {"event_id": f"late {query}", "ranking_id": name, "labels": {"d0": 1}}
             caller.feedback(event)
-        for event in lessons(caller)[30:]:
-            assert event.new.lesson is not None and event.new.version is not None
-            if event.new.arm is not None:
-                assert _model(turned, event.new.arm) == event.new.version.partition("+")[0]
-        assert {event.new.arm for event in lessons(caller)[30:]} == {None}
+        for logged in lessons(caller)[30:]:
+            assert logged.new.version is not None
+            if logged.new.arm is not None:
+                assert _model(turned, logged.new.arm) == logged.new.version.partition("+")[0]
         assert first.number == 1
 
 
@@ -422,7 +465,8 @@ def test_a_table_says_what_json_says(caller: Caller) -> None:
     answer = caller("POST", "/v1/feedback", content=arrow(bulk()), headers=STREAM)
     assert [entry["accepted"] for entry in answer.json()] == [True, True]
     first = lessons(caller)[0].new.lesson
-    assert first is not None and first.features is not None
+    assert first is not None
+    assert first.features is not None
     assert (first.query, first.ids, first.features.tolist()) == ("q", ["d0"], [features(0)])
     same = {"event_id": "e1", "query": "q", "documents": documents(1.0, None)}
     assert caller.feedback(same) == {"accepted": True, "duplicate": True}
@@ -439,7 +483,8 @@ def test_a_table_says_what_json_says(caller: Caller) -> None:
 )
 def test_a_bad_table_is_named(caller: Caller, more: Fields, text: str) -> None:
     answer = caller("POST", "/v1/feedback", content=arrow(bulk(**more)), headers=STREAM)
-    assert answer.status_code == 422 and text in answer.json()["error"]
+    assert answer.status_code == 422
+    assert text in answer.json()["error"]
     assert not lessons(caller)
 
 
@@ -447,7 +492,8 @@ def test_a_table_must_have_its_columns(caller: Caller) -> None:
     columns = bulk()
     del columns["label"]
     answer = caller("POST", "/v1/feedback", content=arrow(columns), headers=STREAM)
-    assert answer.status_code == 422 and "a column 'label'" in answer.json()["error"]
+    assert answer.status_code == 422
+    assert "a column 'label'" in answer.json()["error"]
 
 
 # ---- values ----
@@ -457,10 +503,12 @@ def test_values_are_those_of_the_metric() -> None:
     def lesson(*labels: float) -> Lesson:
         return Lesson("q", [str(i) for i in range(len(labels))], np.array(labels), None)
 
-    found = judged_values([lesson(0, 1), lesson(0, 0), lesson(-1, 1), lesson(2000, 1), lesson(2)])
+    found = values_of_lessons(
+        [lesson(0, 1), lesson(0, 0), lesson(-1, 1), lesson(2000, 1), lesson(2)]
+    )
     assert found == [pytest.approx(1 / math.log2(3)), None, None, None, 1.0]
-    assert judged_values([lesson(*[0] * 10, 1)]) == [0.0]
-    assert judged_values([]) == []
+    assert values_of_lessons([lesson(*[0] * 10, 1)]) == [0.0]
+    assert values_of_lessons([]) == []
 
 
 # ---- any batch ----
@@ -511,7 +559,8 @@ def test_the_log_has_what_was_accepted_once_and_nothing_else(caller: Caller) -> 
     @settings(max_examples=40, deadline=None)
     @given(st.lists(st.lists(EVENTS, min_size=1, max_size=6), min_size=1, max_size=4))
     def check(batches: list[list[Fields]]) -> None:
-        before, turn, log = len(lessons(caller)), next(run), {}
+        before, turn = len(lessons(caller)), next(run)
+        log: dict[str, Fields] = {}
         for batch in batches:
             sent = [
                 {
@@ -528,7 +577,8 @@ def test_the_log_has_what_was_accepted_once_and_nothing_else(caller: Caller) -> 
         assert [event.new.event_id for event in written] == [f"{turn} {name}" for name in log]
         for event, wanted in zip(written, log.values(), strict=True):
             lesson = event.new.lesson
-            assert lesson is not None and event.new.ranking_id == names[wanted["place"]]
+            assert lesson is not None
+            assert event.new.ranking_id == names[wanted["place"]]
             labels = dict(zip(lesson.ids, lesson.labels.tolist(), strict=True))
             assert labels == wanted["labels"]
 

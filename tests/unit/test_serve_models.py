@@ -58,13 +58,15 @@ def test_a_roll_back_sent_twice_does_not_come_back(caller: Caller) -> None:
     promote(caller, 2)
     assert caller("POST", "/v1/models/rollback", params={"leave": "2"}).status_code == 200
     again = caller("POST", "/v1/models/rollback", params={"leave": "2"})
-    assert again.status_code == 409 and "model 2 is not served, but 1 is" in again.text
+    assert again.status_code == 409
+    assert "model 2 is not served, but 1 is" in again.text
     assert caller.rank()["model"] == "1"
 
 
 def test_there_must_be_something_to_roll_back_to(caller: Caller) -> None:
     answer = caller("POST", "/v1/models/rollback")
-    assert answer.status_code == 409 and "no model to roll back to" in answer.text
+    assert answer.status_code == 409
+    assert "no model to roll back to" in answer.text
 
 
 def test_the_same_file_is_the_same_model(caller: Caller) -> None:
@@ -75,7 +77,8 @@ def test_the_same_file_is_the_same_model(caller: Caller) -> None:
 @pytest.mark.parametrize("content", [b"", b"no model", small_model()[:-20], b"PK\3\4" + b"x" * 99])
 def test_what_is_no_model_is_refused(caller: Caller, content: bytes) -> None:
     text = upload(caller, content, 422)["error"]
-    assert text.startswith("the body must be a model file") and "\n" not in text
+    assert text.startswith("the body must be a model file")
+    assert "\n" not in text
     assert len(caller("GET", "/v1/models").json()) == 1
 
 
@@ -88,7 +91,8 @@ def test_what_cannot_rank_is_refused(caller: Caller) -> None:
 def test_other_features_must_be_meant(caller: Caller) -> None:
     content = small_model(n_features=5)
     text = upload(caller, content, 409)["error"]
-    assert "it has 5 features and not 3" in text and "?force=true" in text
+    assert "it has 5 features and not 3" in text
+    assert "?force=true" in text
     assert upload(caller, content, force="true")["model"] == 2
     assert upload(caller, content, 422, force="yes")["field"] == "force"
 
@@ -100,11 +104,13 @@ def test_features_that_changed_after_a_promotion(caller: Caller) -> None:
     promote(caller, 2)
     assert caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"d0": 1}})["accepted"]
     event = caller.service.store.events(0, 100)[-1].new
-    assert event.lesson is not None and event.lesson.features is not None
+    assert event.lesson is not None
+    assert event.lesson.features is not None
     assert event.lesson.features.shape == (1, 3)
     body = {"query": "q", "documents": [{"id": "a", "features": features(1)}]}
     answer = caller("POST", "/v1/rank", json=body)
-    assert answer.status_code == 422 and "must have 5 features, but has 3" in answer.text
+    assert answer.status_code == 422
+    assert "must have 5 features, but has 3" in answer.text
 
 
 def named(names: list[str]) -> bytes:
@@ -123,7 +129,8 @@ def test_names_must_be_those_of_the_served_model(tmp_path: Path) -> None:
 def test_a_model_that_is_not_there_is_not_promoted(caller: Caller) -> None:
     assert "there is no model 7" in promote(caller, 7, 404)["error"]
     answer = caller("POST", "/v1/models/promote", json={"model": "2"})
-    assert answer.status_code == 422 and answer.json()["field"] == "model"
+    assert answer.status_code == 422
+    assert answer.json()["field"] == "model"
     assert caller.rank()["model"] == "1"
 
 
@@ -145,7 +152,8 @@ def test_models_are_downloaded_as_they_came_and_as_they_are(caller: Caller) -> N
 @pytest.mark.parametrize("name", ["0", "9", "x", "-1", "1.5", "9" * 40, "1;"])
 def test_there_is_no_other_model(caller: Caller, name: str) -> None:
     answer = caller("GET", f"/v1/models/{name}")
-    assert answer.status_code == 404 and "GET /v1/models lists them" in answer.text
+    assert answer.status_code == 404
+    assert "GET /v1/models lists them" in answer.text
 
 
 def test_the_state_tells_how_far_learning_is(caller: Caller) -> None:

@@ -55,7 +55,7 @@ class Baseline:
     def of_file(cls, path: str, n_features: int) -> Self:
         """Look at the first documents of a data file; DataError if it has other features."""
         table = format_of(path, None) in TABLES
-        X: Any = read(path, allow_nan=True).X if table else _first_rows(path, n_features)
+        X: Any = read(path, allow_nan=True).X if table else _rows_to_begin_with(path, n_features)
         if X.shape[1] != n_features:
             raise DataError(
                 f"must have the {n_features} features of the model, but has {X.shape[1]}.",
@@ -64,7 +64,7 @@ class Baseline:
         return cls.of(X[:_MOST_READ], path)
 
 
-def _first_rows(path: str, n_features: int) -> Any:
+def _rows_to_begin_with(path: str, n_features: int) -> Any:
     pieces: list[Any] = []
     for piece in stream(path, dense=True, allow_nan=True, n_features=n_features):
         pieces.append(piece.X)

@@ -46,10 +46,10 @@ async def begin_experiment(service: Service, call: Call) -> Answer:
     if not 0 < wanted.share < 1:
         text = f"share must be between 0 and 1, but is {wanted.share:g}."
         raise RefusedError(422, text, "share")
-    return json_answer(await service.ask(_begin, service, wanted), 201)
+    return json_answer(await service.ask(_begin_between, service, wanted), 201)
 
 
-def _begin(service: Service, wanted: NewExperiment) -> ExperimentResult:
+def _begin_between(service: Service, wanted: NewExperiment) -> ExperimentResult:
     a, b = (model_takes(service.store, number) for number in (wanted.a, wanted.b))
     conflict = feature_conflict(b, a)
     if conflict:
@@ -68,10 +68,10 @@ def _begin(service: Service, wanted: NewExperiment) -> ExperimentResult:
 
 async def end_experiment(service: Service, call: Call) -> Answer:
     """End the experiment that runs, and return what it has shown."""
-    return json_answer(await service.ask(_end, service))
+    return json_answer(await service.ask(_end_running, service))
 
 
-def _end(service: Service) -> ExperimentResult:
+def _end_running(service: Service) -> ExperimentResult:
     try:
         experiment = service.store.end_experiment(time.time(), control_id("experiment"))
     except ValueError as error:  # none runs

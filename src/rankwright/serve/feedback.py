@@ -93,7 +93,7 @@ def lesson_of_ranking(feedback: Feedback, ranking: Ranking, model: ServedModel) 
     """Return the labelled documents of a ranking, best first."""
     # As /v1/rank orders them: equal scores keep the order in which they came.
     order: list[int] = np.argsort(-ranking.scores, kind="stable").tolist()
-    labels = _labels(feedback, [ranking.ids[row] for row in order], model)
+    labels = _labels_by_id(feedback, [ranking.ids[row] for row in order], model)
     rows = [row for row in order if ranking.ids[row] in labels]
     features = None if ranking.features is None else ranking.features[rows]
     return _lesson(ranking.query, [ranking.ids[row] for row in rows], labels, features)
@@ -102,7 +102,7 @@ def lesson_of_ranking(feedback: Feedback, ranking: Ranking, model: ServedModel) 
 def lesson_of_documents(feedback: Feedback, model: ServedModel) -> Lesson:
     """Return the labelled documents that came along, in their order."""
     documents = feedback.documents or []
-    labels = _labels(feedback, [document.id for document in documents], model)
+    labels = _labels_by_id(feedback, [document.id for document in documents], model)
     X = model.matrix(documents)  # also of those without a label: they must be right too
     bad = np.isinf(X) if model.takes_missing else ~np.isfinite(X)
     if bad.any():
@@ -123,7 +123,7 @@ def _lesson(
     return Lesson(query, ids, np.array([labels[name] for name in ids]), features)
 
 
-def _labels(feedback: Feedback, shown: list[str], model: ServedModel) -> dict[str, float]:
+def _labels_by_id(feedback: Feedback, shown: list[str], model: ServedModel) -> dict[str, float]:
     """Return the labels by document; ``shown`` are the documents, best first."""
     if feedback.clicks is not None:
         _refuse_unknown(feedback.clicks, shown, "clicks")
@@ -162,7 +162,7 @@ def _check_labels(labels: dict[str, float], model: ServedModel) -> None:
             raise RefusedError(422, text, "labels")
 
 
-def judged_values(lessons: Sequence[Lesson]) -> list[float | None]:
+def values_of_lessons(lessons: Sequence[Lesson]) -> list[float | None]:
     """Return NDCG@10 of each lesson, in its order: of its labelled documents alone.
 
     None where no label is relevant, or where a label has no gain (it is negative, or above 1000).

@@ -36,9 +36,9 @@ from rankwright.serve.experiments import judged_arm
 from rankwright.serve.feedback import (
     check_form,
     digest_of,
-    judged_values,
     lesson_of_documents,
     lesson_of_ranking,
+    values_of_lessons,
 )
 from rankwright.serve.feedback_tables import events_of_table
 from rankwright.serve.ranking_ids import time_of_ranking
@@ -100,7 +100,7 @@ async def take_feedback(service: Service, call: Call) -> Answer:
             if outcome is Outcome.conflict:
                 heard.refusal = _conflict(heard)
     await _find_repeated(service, batch)
-    return _answer(service, batch)
+    return _answer_events(service, batch)
 
 
 # ---- what came ----
@@ -189,7 +189,7 @@ def _new_events(service: Service, look: Look, batch: Batch) -> list[NewEvent]:
     # What came with its documents has not been ranked here: there is nothing to value.
     valued = [heard for heard in good if heard.ranking is not None]
     lessons = [heard.lesson for heard in valued if heard.lesson is not None]
-    values = iter(judged_values(lessons))
+    values = iter(values_of_lessons(lessons))
     now = time.time()
     events = []
     for heard in good:
@@ -257,7 +257,7 @@ def _conflict(heard: Heard) -> RefusedError:
     return RefusedError(409, text, "event_id")
 
 
-def _answer(service: Service, batch: Batch) -> Answer:
+def _answer_events(service: Service, batch: Batch) -> Answer:
     if batch.alone and batch.events[0].refusal is not None:
         raise batch.events[0].refusal
     duplicates = sum(heard.duplicate for heard in batch.events)

@@ -59,10 +59,10 @@ def model_versions(service: Service) -> list[ModelVersion]:
     """Return all models, oldest first; waits for the store."""
     store = service.store
     learners, serving = store.learners(), store.serving()
-    return [_version(record, learners, serving) for record in store.models()]
+    return [_as_version(record, learners, serving) for record in store.models()]
 
 
-def _version(
+def _as_version(
     record: ModelRecord, learners: Sequence[LearnerRecord], serving: Serving | None
 ) -> ModelVersion:
     number = record.model_id
@@ -93,12 +93,12 @@ async def download(service: Service, call: Call) -> Answer:
     if not (number.isascii() and number.isdigit() and len(number) < 10):
         raise unknown_model(number)
     learned = _flag(call, "learned")
-    name, content = await service.ask(_content, service, int(number), learned)
+    name, content = await service.ask(_model_file, service, int(number), learned)
     headers = (("content-disposition", f'attachment; filename="model-{name}.rw"'),)
     return Answer(content, 200, _BINARY, headers)
 
 
-def _content(service: Service, number: int, learned: bool) -> tuple[str, bytes]:
+def _model_file(service: Service, number: int, learned: bool) -> tuple[str, bytes]:
     try:
         content = service.store.model_content(number)
     except KeyError:
@@ -115,10 +115,10 @@ async def upload(service: Service, call: Call) -> Answer:
     note, force = call.query.get("note", ""), _flag(call, "force")
     if note:
         check_name("note", note, service.settings.limits)
-    return json_answer(await service.ask(_add, service, call.body, note, force), 201)
+    return json_answer(await service.ask(_add_model, service, call.body, note, force), 201)
 
 
-def _add(service: Service, content: bytes, note: str, force: bool) -> ModelVersion:
+def _add_model(service: Service, content: bytes, note: str, force: bool) -> ModelVersion:
     served = service.board.current
     try:
         kind, new = kind_of_content(content), content_takes(content)
@@ -133,7 +133,7 @@ def _add(service: Service, content: bytes, note: str, force: bool) -> ModelVersi
             "body",
         )
     record = service.store.add_model(content, kind, can_learn(content), time.time(), note)
-    return _version(record, service.store.learners(), service.store.serving())
+    return _as_version(record, service.store.learners(), service.store.serving())
 
 
 async def promote_model(service: Service, call: Call) -> Answer:
@@ -193,16 +193,11 @@ def state_of(service: Service) -> State:
         (one for one in service.store.learners() if one.model_id == served.model_id), None
     )
     counts = service.store.counts()  # after the learners: no learner is ahead of the log
+    state = State(counts.events, 0, served.version, None, None, "", 0, 0)
     if learner is None:
-        reason = f"{served.kind} does not learn."
-        return State(counts.events, 0, served.version, None, None, reason, 0, 0)
-    return State(
-        events=counts.events,
-        learned=learner.learned,
-        model=learner.version,
-        cumulative_loss=learner.loss,
-        bound=learner.bound,
-        reason=learner.reason,
-        skipped=learner.skipped,
-        behind=counts.last - learner.position,
-    )
+        state.reason = f"{served.kind} does not learn."
+        return state
+    state.model, state.learned, state.skipped = learner.version, learner.learned, learner.skipped
+    state.cumulative_loss, state.bound, state.reason = learner.loss, learner.bound, learner.reason
+    state.behind = counts.last - learner.position
+    return state

@@ -28,25 +28,38 @@ class Results:
 
     def all(self) -> list[ExperimentResult]:
         """Return all results, oldest first; waits for the store."""
-        experiments = self._store.experiments()
-        with self._lock:
-            return [self._result(experiment) for experiment in experiments]
+        return [self.of(experiment) for experiment in self._store.experiments()]
 
     def of(self, experiment: Experiment) -> ExperimentResult:
-        """Return the result of one; waits for the store."""
-        with self._lock:
-            return self._result(experiment)
+        """Return the result of one; waits for the store.
 
-    def _result(self, experiment: Experiment) -> ExperimentResult:
+        Who looks while another computes gets the last result, if there is one.
+        """
+        known = self._fresh(experiment)
+        if known is not None:
+            return known
+        last = self._known.get(experiment.number)
+        waits = last is None or last[0] != experiment
+        if not self._lock.acquire(blocking=waits):
+            assert last is not None
+            return last[1]
+        try:
+            return self._fresh(experiment) or self._compute(experiment)
+        finally:
+            self._lock.release()
+
+    def _fresh(self, experiment: Experiment) -> ExperimentResult | None:
         known = self._known.get(experiment.number)
-        now = perf_counter()
-        if known is not None and known[0] == experiment:
-            over = experiment.ended is not None
-            if over or now < known[2]:
-                return known[1]
+        if known is None or known[0] != experiment:
+            return None
+        over = experiment.ended is not None
+        return known[1] if over or perf_counter() < known[2] else None
+
+    def _compute(self, experiment: Experiment) -> ExperimentResult:
+        begin = perf_counter()
         sums = self._store.arm_sums(experiment)
         result = judge(experiment, sums["a"], sums["b"])
-        took = perf_counter() - now
-        again = perf_counter() + max(_LEAST, _TIMES * took)
+        now = perf_counter()
+        again = now + max(_LEAST, _TIMES * (now - begin))
         self._known[experiment.number] = experiment, result, again
         return result
