@@ -15,10 +15,11 @@ from tests.soak import bounds
 
 @pytest.mark.parametrize("name", bounds.LEDGERS)
 def test_no_stream_exceeds_a_bound(name: str) -> None:
-    outcomes = [outcome for _, outcome in bounds.streams(name, 200, seed=0)]
+    count = 100 if name.startswith("warm") else 200
+    outcomes = [outcome for _, outcome in bounds.streams(name, count, seed=0)]
     assert [fault for outcome in outcomes for fault in outcome.faults] == []
     ratios = [outcome.ratio for outcome in outcomes]
-    assert np.count_nonzero(ratios) > 60  # bounds that say something
+    assert np.count_nonzero(ratios) > 0.3 * count  # bounds that say something
     assert max(ratios) > 0.25
 
 

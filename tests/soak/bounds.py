@@ -2,7 +2,8 @@
 
 A hostile stream is made piece by piece against the learner as it stands: of the examples those that
 it has wrong, or labels that are not what it predicts. After each piece the loss so far must be at
-most the bound so far, and in the end the bound must not depend on where the stream was cut.
+most the bound so far, and in the end the bound must not depend on where the stream was cut. Ledgers
+of warm starts begin with a learner that has seen some rounds, and stop and go on between pieces.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ app = typer.Typer(
 
 
 @contextlib.contextmanager
-def _opened(place: str) -> Iterator[Store]:
+def _open_log(place: str) -> Iterator[Store]:
     from rankwright.serve.store import open_store
 
     store = open_store(place, create=False)
@@ -65,7 +65,7 @@ def export_command(
     check_writable(out)
     check_not_read(out, store.removeprefix("sqlite:///"))
     span = Span.of(since, until)
-    with _opened(store) as opened, display() as shown:
+    with _open_log(store) as opened, display() as shown:
         bar = shown.bar("export")
 
         def tell(done: int, total: int) -> None:
@@ -84,7 +84,7 @@ def export_command(
 @app.command("info")
 def info_command(store: StorePlace, as_json: Json = False) -> None:
     """Say how much is in a store, and how far its learners are."""
-    with _opened(store) as opened, opened.snapshot() as moment:
+    with _open_log(store) as opened, opened.snapshot() as moment:
         facts = _store_facts(moment)
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
@@ -156,6 +156,6 @@ def expire_command(
 
     Replay begins then with what they knew. Event ids stay: what is sent again is still known.
     """
-    with _opened(store) as opened:
+    with _open_log(store) as opened:
         n = opened.expire(time.time() - days * 86400)
     typer.echo(f"{n:,} events older than {days:g} days were emptied.", err=True)

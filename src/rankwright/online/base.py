@@ -369,6 +369,13 @@ class LearnerOfClasses(OnlineLearner):
         """Raise if the first call must have classes, and has none."""
 
 
+def check_step(learner: Any) -> None:
+    """Raise unless ``eta_``, read from a file, can be a step."""
+    eta = getattr(learner, "eta_", None)
+    if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
+        raise DataError("eta_ must be a positive number.")
+
+
 def check_given(learner: Any, given: Given) -> RankingData:
     """Return what a ranker was given, gathered by query, with weights."""
     weights = given.sample_weight, given.query_weight
@@ -379,10 +386,3 @@ def check_given(learner: Any, given: Given) -> RankingData:
             "query_weight."
         )
     return data
-
-
-def check_step(learner: Any) -> None:
-    """Raise unless ``eta_``, read from a file, can be a step."""
-    eta = getattr(learner, "eta_", None)
-    if type(eta) is not float or not (math.isfinite(eta) and eta > 0):
-        raise DataError("eta_ must be a positive number.")

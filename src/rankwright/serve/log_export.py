@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -107,14 +108,15 @@ def export_log(
         for dtype in (None, np.dtype(np.float64)):
             table = _Table(moment, n_features, with_events, dtype)
             try:
-                with write_atomically(path) as out:
-                    writer = TableWriter(kind, out)
+                # Closed also where it fails: what was written then goes.
+                with (
+                    write_atomically(path) as out,
+                    contextlib.closing(TableWriter(kind, out)) as writer,
+                ):
                     for part in table.parts(span or Span(), tell):
                         writer.GROUP_ROWS = max(1, _GROUP_CELLS // part.num_columns)
                         writer.add(part)
-                    done = table.finish(path)
-                    writer.close()
-                return done
+                    return table.finish(path)
             except _WiderError:
                 continue  # from the beginning, with more digits
     raise AssertionError("float64 holds whatever is logged")

@@ -59,18 +59,18 @@ class OverviewMaker:
         if not error and not writer.healthy:
             error = "The store takes no feedback now; ranking goes on."
         return Overview(
-            at=time.time(),
-            started=self._started,
-            library=__version__,
-            pace=pace_of(service.telemetry),
-            serving=view.serving,
-            promise=view.promise,
-            line=view.line,
-            models=view.models,
-            previous=view.previous,
-            experiments=view.experiments,
-            drift=drift_view(service.drift),
-            store=StoreView(
+            time.time(),
+            self._started,
+            __version__,
+            pace_of(service.telemetry),
+            view.serving,
+            view.promise,
+            view.line,
+            view.models,
+            view.previous,
+            view.experiments,
+            drift_view(service.drift, service.telemetry.workers),
+            StoreView(
                 view.counts.events,
                 view.counts.rankings,
                 view.counts.n_bytes,
@@ -79,5 +79,5 @@ class OverviewMaker:
                 writer.n_dropped,
                 error,
             ),
-            rankings=view.rankings,
+            view.rankings,
         )

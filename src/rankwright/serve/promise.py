@@ -13,7 +13,7 @@ def promise_of(store: Store, learner: LearnerRecord) -> Promise:
     """Return the guarantee of a learner, or why it has none."""
     if learner.bound is None:
         return Promise("", "", "", {}, learner.loss, None, learner.reason)
-    guarantee = _guarantee(store, learner)
+    guarantee = _guarantee_again(store, learner)
     if guarantee is None:
         return Promise("", "", "", {}, learner.loss, learner.bound, "")
     return Promise(
@@ -27,7 +27,7 @@ def promise_of(store: Store, learner: LearnerRecord) -> Promise:
     )
 
 
-def _guarantee(store: Store, learner: LearnerRecord) -> Guarantee | None:
+def _guarantee_again(store: Store, learner: LearnerRecord) -> Guarantee | None:
     pupil = Pupil.of(store, learner)
     if pupil.account.ledger is None:
         return None

@@ -177,8 +177,8 @@ class Pupil:
         losses = self._attempt(lessons)
         if isinstance(losses, str) and len(batch) > 1:
             # One of them is refused: which, is the same however they were put together.
-            for event in batch:
-                self._learn([event])
+            self._learn(batch[: len(batch) // 2])
+            self._learn(batch[len(batch) // 2 :])
             return
         if isinstance(losses, str):
             losses = self._attempt_alone(lessons, losses)
@@ -196,7 +196,7 @@ class Pupil:
         account = self.account
         if account.ledger is None:
             return refusal
-        self.account = Account.closed(refusal)
+        self.account = account.close(refusal)
         losses = self._attempt(lessons)
         if isinstance(losses, str):
             self.account = account
@@ -204,7 +204,7 @@ class Pupil:
 
     def _attempt(self, lessons: Lessons) -> Floats | str:
         """Return the losses of events; or why not, and then nothing has changed."""
-        before = {name: _copied(value) for name, value in vars(self.model).items()}
+        before = {name: _kept_value(value) for name, value in vars(self.model).items()}
         account, ledger = self.account.copied(), self.account.ledger
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -212,7 +212,7 @@ class Pupil:
                 rounds = self.model.partial_fit_rounds(lessons.X, lessons.y, lessons.qid, ledger)
             losses = lessons.by_event(rounds.losses)
             # Sums never come back from infinity: what is finite now was so all the time.
-            if all(map(_is_finite, vars(self.model).values())) and np.isfinite(losses).all():
+            if all(map(_all_finite, vars(self.model).values())) and np.isfinite(losses).all():
                 return losses
             refusal = "the weights overflow"
         except MemoryError:
@@ -283,11 +283,11 @@ class Pupil:
         self.taken()
 
 
-def _copied(value: Any) -> Any:
+def _kept_value(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _is_finite(value: Any) -> bool:
+def _all_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind != "f" or bool(np.isfinite(value).all())
     return not isinstance(value, float) or bool(np.isfinite(value))

@@ -52,7 +52,7 @@ def explained_ranking(ranking: Ranking, look: Look) -> ExplainedRanking:
     elif model is None:
         reason = f"There are no explanations: model {number} is not served now."
     else:
-        reasons, reason = _reasons(model, ranking, order)
+        reasons, reason = _contributions(model, ranking, order)
     return ExplainedRanking(
         ranking.ranking_id,
         ranking.at,
@@ -74,7 +74,9 @@ def explained_ranking(ranking: Ranking, look: Look) -> ExplainedRanking:
     )
 
 
-def _reasons(model: ServedModel, ranking: Ranking, order: list[int]) -> tuple[Reasons | None, str]:
+def _contributions(
+    model: ServedModel, ranking: Ranking, order: list[int]
+) -> tuple[Reasons | None, str]:
     """Return for each document what features add, what the others add together, and the sum."""
     assert ranking.features is not None
     X = ranking.features[order]

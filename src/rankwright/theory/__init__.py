@@ -34,8 +34,10 @@ from rankwright.theory.predtron_margins import (
     predtron_margin,
     predtron_margins,
 )
+from rankwright.theory.predtron_warm import predtron_warm_bound
 from rankwright.theory.structured import SVMMAP, LargeMarginNDCG
 from rankwright.theory.table import LossFacts, LossTable, loss_table
+from rankwright.theory.warm import WarmStart, warm_perceptron_bound
 from rankwright.theory.xendcg import (
     Consistency,
     lambdamart_claim2,
@@ -59,6 +61,7 @@ __all__ = [
     "LossTable",
     "MarginReport",
     "PredtronMargin",
+    "WarmStart",
     "budget_bound",
     "budget_theorem",
     "certificate",
@@ -82,6 +85,7 @@ __all__ = [
     "predtron_margins",
     "predtron_predicted",
     "predtron_theorem1",
+    "predtron_warm_bound",
     "radius",
     "score_gradient_norms",
     "slam_corollary6",
@@ -91,6 +95,7 @@ __all__ = [
     "slam_proposition4",
     "slam_separable",
     "slam_theorem5",
+    "warm_perceptron_bound",
     "weight_norm",
     "widrow_hoff_bound",
     "xendcg_claim1",

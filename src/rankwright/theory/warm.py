@@ -36,7 +36,7 @@ class WarmStart(Brief):
     --------
     >>> import numpy as np
     >>> start = WarmStart.between(np.array([3.0, 0.0]), u=np.array([0.0, 4.0]))
-    >>> start.length, start.gap, start.distance(4.0)
+    >>> start.length, round(start.gap, 9), round(start.distance(4.0), 9)
     (3.0, 12.0, 5.0)
     """
 

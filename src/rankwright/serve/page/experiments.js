@@ -36,7 +36,7 @@ const card = (parent, found, end) => {
     interval(box, found);
     el("p", { class: "fine" }, box, `NDCG@10, b less a: ${signed(found.difference)}, from ${signed(found.low)} to ${signed(found.high)}. This holds however often you look.`);
   }
-  const body = table(box, "Both arms", ["arm", "model", ["queries", "n"], ["rankings", "n"], ["NDCG@10", "n"], ["share", "n"]]);
+  const body = table(el("div", { class: "scroll" }, box), "Both arms", ["arm", "model", ["queries", "n"], ["rankings", "n"], ["NDCG@10", "n"], ["share", "n"]]);
   for (const [name, arm, share] of [["a", found.a, 1 - found.share], ["b", found.b, found.share]]) {
     const row = el("tr", {}, body);
     el("th", { scope: "row" }, row, name);
