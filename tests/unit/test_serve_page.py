@@ -392,6 +392,12 @@ def test_pace_is_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (rank.route, rank.requests, feedback.requests) == ("POST /v1/rank", 60, 3)
     assert feedback.p99 == pytest.approx(100, rel=0.2)
     assert len(found.rankings) == SECONDS
+    for i in range(100):
+        telemetry.observe("GET /v1/state", 200, 0.001 if i < 93 else 0.1)
+    now = 4.0
+    telemetry.tick()
+    (state,) = (one for one in pace_of(telemetry).routes if one.route == "GET /v1/state")
+    assert (state.p50, state.p95) == (pytest.approx(1, rel=0.2), pytest.approx(100, rel=0.2))
     telemetry.close()
 
 
@@ -404,6 +410,24 @@ def test_a_promise_or_the_reason_without(filled: Service) -> None:
     assert found.bound == record.bound
     none = promise_of(filled.store, replace(record, bound=None, reason="it is not separable."))
     assert (none.bound, none.reason, none.terms) == (None, "it is not separable.", {})
+
+
+class Moved:
+    """A watch that has seen a feature of each kind."""
+
+    def to_dict(self, most: int) -> dict[str, Any]:
+        kinds = {"price": "much", "stock": "some", "age": "little"}
+        rest = {"missing_before": 0.0, "missing": 0.25, "before": [0.5, 0.5], "now": [0.1, 0.9]}
+        features = [{"feature": n, "stability": 0.3, "moved": m, **rest} for n, m in kinds.items()]
+        return {"reference": "a.txt", "documents": 9, "features": features, "verdict": "one."}
+
+
+def test_drift_counts_what_moved() -> None:
+    watch: Any = Moved()
+    found = drift_view(watch)
+    assert [one.state for one in found.features] == ["drifted", "moved", "stable"]
+    assert (found.n_features, found.n_moved, found.n_drifted) == (3, 1, 1)
+    assert found.features[0].missing_now == 0.25
 
 
 def test_drift_without_enough_documents_says_so(service: Service) -> None:
@@ -435,9 +459,11 @@ def test_many_models_do_not_make_it_large(service: Service) -> None:
     first = service.store.model_content(1)
     for i in range(60):  # a model file may have anything behind its end
         service.store.add_model(first + b"%d" % i, "SLAMPerceptron", True, time(), "x" * 200)
+    assert [model.model for model in overview(service).models[:2]] == [1, 13]
+    two_arms(service)
     found = overview(service)
-    assert [found.models[0].model, found.models[1].model] == [1, 13]
-    assert len(found.models) == 51
+    assert [model.model for model in found.models[:3]] == [1, 2, 13]
+    assert len(found.models) == 52
     assert len(ask(service, "/v1/overview").content) < 50_000
 
 
