@@ -67,6 +67,20 @@ def test_labels_of_a_ranking_are_learned_in_its_order(caller: Caller) -> None:
     assert logged.new.value == pytest.approx(1 / math.log2(second + 1))
 
 
+def test_documents_of_equal_scores_are_learned_in_the_order_that_was_answered(
+    caller: Caller,
+) -> None:
+    """Many of them: few stay in order by any way of sorting."""
+    documents = [{"id": f"d{i}", "features": features(i % 3)} for i in range(200)]
+    ranked = caller("POST", "/v1/rank", json={"query": "q", "documents": documents}).json()
+    order = [placed["id"] for placed in ranked["documents"]]
+    labels = dict.fromkeys(order, 1)
+    caller.feedback({"event_id": "e", "ranking_id": ranked["ranking_id"], "labels": labels})
+    lesson = lessons(caller)[0].new.lesson
+    assert lesson is not None
+    assert lesson.ids == order
+
+
 def test_two_feedbacks_of_a_ranking_are_two_lessons(caller: Caller) -> None:
     name = caller.rank()["ranking_id"]
     caller.feedback({"event_id": "e1", "ranking_id": name, "labels": {"d0": 1}})
@@ -241,6 +255,25 @@ def test_a_ranking_that_waits_to_be_written_is_found(
     monkeypatch.setattr(caller.service.writer, "pending", waiting.get)
     monkeypatch.setattr(caller.service.store, "rankings", None)  # is not asked
     assert caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"a": 1}})["accepted"]
+
+
+def test_a_batch_may_speak_of_rankings_that_wait_and_of_written_ones(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.array([features(0)])
+    known = {
+        name: Ranking(name, time.time(), query, "1", None, ["a"], np.array([1.0]), X)
+        for name, query in ((new_ranking_id(time.time() - 60), query) for query in "xy")
+    }
+    waits, written = known
+    monkeypatch.setattr(caller.service.writer, "pending", {waits: known[waits]}.get)
+    caller.service.store.write([known[written]], [])
+    batch = [
+        {"event_id": name, "ranking_id": name, "labels": {"a": 1}} for name in (written, waits)
+    ]
+    assert [entry["accepted"] for entry in caller.feedback(batch)] == [True, True]
+    found = [event.new.lesson and event.new.lesson.query for event in lessons(caller)]
+    assert found == ["y", "x"]
 
 
 def test_rankings_without_features_teach_nothing(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from rankwright.exceptions import DataError
 from rankwright.persistence import packed
 from rankwright.serve.fingerprints import content_digest
 from rankwright.serve.learner import Learner
+from rankwright.serve.lessons import why_it_cannot_learn
+from rankwright.serve.pupil import Pupil
 from rankwright.serve.replay import replay_log
 from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
@@ -318,6 +320,54 @@ def test_no_bound_has_a_reason(tmp_path: Path) -> None:
     assert record.bound is None
     assert "PAMIR" in record.reason
     assert record.loss > 0
+
+
+def test_a_model_that_cannot_be_read_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = served(tmp_path, fitted(), fitted(seed=3))
+    store.begin_experiment("x", 1, 2, 0.5, 0.0, "x")
+    store.write([], [feedback(0)])
+    whole, read = Pupil.of, []
+
+    def broken(store: Store, record: Any) -> Pupil:
+        read.append(record.model_id)
+        if record.model_id == 1:
+            raise DataError("is no model file.")
+        return whole(store, record)
+
+    monkeypatch.setattr("rankwright.serve.learner.Pupil.of", broken)
+    learn_all(store)
+    assert [record_of(store, n).learned for n in (1, 2)] == [0, 1]
+    assert read.count(1) == 1
+    learn_all(store)
+    monkeypatch.undo()
+    learn_all(store)
+    assert [record_of(store, n).learned for n in (1, 2)] == [1, 1]
+
+
+def test_models_whose_classes_are_texts_do_not_learn(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    model = rw.PRank(classes=["bad", "good"]).fit(X, np.where(X[:, 0] > 0, "good", "bad"))
+    assert "texts" in why_it_cannot_learn(model)
+    store = served(tmp_path, model)
+    assert store.learner(1) is None
+    learn_all(store)
+
+
+@pytest.mark.parametrize(
+    ("model", "learns"),
+    [
+        (fitted(), True),
+        (fitted("predtron-classifier"), True),
+        (other_model(), False),
+        (rw.PredtronMultilabel().fit(np.eye(4), np.eye(4, dtype=int)), False),
+        (rw.SLAMPerceptron(kernel="precomputed").fit(np.eye(4), [0, 1, 2, 3]), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_which_models_learn(model: Any, learns: bool) -> None:
+    assert (why_it_cannot_learn(model) == "") == learns
 
 
 def test_a_model_promoted_while_it_runs_is_met(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def filled(service: Service) -> Service:
 def ask(service: Service, path: str, method: str = "GET", **headers: str) -> httpx.Response:
     async def call() -> httpx.Response:
         transport = httpx.ASGITransport(make_app(service))
-        async with httpx.AsyncClient(transport=transport, base_url="http://page") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             return await client.request(method, path, headers=headers)
 
     return asyncio.run(call())
@@ -350,11 +350,13 @@ def test_pace_is_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
         now = float(second)
         for _ in range(10 * second):
             telemetry.observe("POST /v1/rank", 200, 0.002)
+        telemetry.add("rankings_logged", 4 * (second == 3) + 10 * second)  # once a batch
         telemetry.observe("POST /v1/feedback", 200, 0.1)
+        telemetry.add("feedback_accepted", 5)
         telemetry.tick()
     found = pace_of(telemetry)
-    assert found.rankings[-4:] == [0.0, 10.0, 20.0, 30.0]
-    assert found.feedback[-4:] == [0.0, 1.0, 1.0, 1.0]
+    assert found.rankings[-4:] == [0.0, 10.0, 20.0, 34.0]
+    assert found.feedback[-4:] == [0.0, 5.0, 5.0, 5.0]
     assert found.p50[-4] is None
     assert found.p50[-1] == pytest.approx(2.0, rel=0.2)
     rank, feedback = found.routes
@@ -380,6 +382,8 @@ def test_drift_without_enough_documents_says_so(service: Service) -> None:
     found = drift_view(service.drift)
     assert found.features == []
     assert "Too few documents" in found.reason
+    assert found.whose == ""
+    assert "one of 3 workers" in drift_view(service.drift, 3).whose
 
 
 def test_settings_are_not_shown(filled: Service) -> None:

@@ -113,16 +113,45 @@ def test_a_loss_that_differs_is_found(tmp_path: Path) -> None:
     assert replay_log(with_marks(store, change), until=7).parting is not None
 
 
-@pytest.mark.parametrize("field", ["digest", "loss", "bound"])
-def test_a_state_that_differs_is_found(field: str, tmp_path: Path) -> None:
+def test_a_state_that_differs_is_found(tmp_path: Path) -> None:
     store = with_lessons(tmp_path)
-    wrong: dict[str, Any] = {"digest": b"other", "loss": 1e9, "bound": 1e9}
 
     def change(mark: Mark) -> Mark:
-        return replace(mark, **{field: wrong[field]}) if mark.position == 9 else mark
+        return replace(mark, digest=b"other") if mark.position == 9 else mark
 
     found = replay_log(with_marks(store, change))
     assert str(found.parting) == "they part at event 9 (what is known differs after it)"
+
+
+@pytest.mark.parametrize("field", ["loss", "bound"])
+def test_a_bound_that_differs_is_said(field: str, tmp_path: Path) -> None:
+    store = with_lessons(tmp_path)
+
+    def change(mark: Mark) -> Mark:
+        return replace(mark, **{field: 1e9}) if mark.position == 9 else mark
+
+    found = replay_log(with_marks(store, change))
+    assert found.parting is None
+    assert "loss and bound from event 9 on: " in found.lines()[0]
+
+
+def test_a_bound_that_ends_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type(fitted())
+    charge = kind._charge
+
+    def sometimes(self: Any, task: Any, *more: Any) -> None:
+        if 8 in task.data.groups.names:
+            raise ValueError("too long")
+        charge(self, task, *more)
+
+    monkeypatch.setattr(kind, "_charge", sometimes)
+    store = with_lessons(tmp_path)
+    bounds = [mark.bound for mark in store.marks(1)]
+    assert bounds[0] is not None
+    assert bounds[1:] == [None, None]
+    assert record_of(store).reason == "too long"
+    assert (record_of(store).learned, record_of(store).skipped) == (12, 0)
+    assert replay_log(store).lines() == ["the same bits: 12 events, version 1+12"]
 
 
 def test_events_that_only_one_of_them_learned_are_found(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,16 +37,23 @@ class Account:
         Why there is none.
     other : dict, optional
         The comparator, if it is not what the model was first served with.
+    was_open : bool
+        Whether there was a bound at the beginning.
     """
 
     ledger: Ledger | None
     reason: str = ""
-    other: dict[str, Any] | None = field(default=None)
+    other: dict[str, Any] | None = None
+    was_open: bool = False
 
     @classmethod
     def closed(cls, reason: str) -> Self:
         """Return an account without a bound."""
         return cls(None, reason)
+
+    def close(self, reason: str) -> Self:
+        """Return the same from here on without a bound."""
+        return replace(self, ledger=None, reason=reason)
 
     @classmethod
     def opened(cls, first: OnlineLearner, comparator: OnlineLearner | None = None) -> Self:
@@ -57,37 +64,35 @@ class Account:
         if reason is not None:
             return cls.closed(reason)
         other = None if comparator is None else plain_comparator(comparator.as_comparator())
-        return cls(Ledger(_comparator(other, first)), "", other)
+        return cls(Ledger(_comparator(other, first)), "", other, was_open=True)
 
     @classmethod
     def begun_like(cls, state: dict[str, Any], first: OnlineLearner) -> Self:
         """Return an account at its beginning, with the comparator that another has in its end."""
         reason = first.why_no_guarantee()
-        if reason is not None or "comparator" not in state:
+        if reason is not None or not state["was_open"]:
             return cls.closed(reason or state["reason"])
-        return cls(Ledger(_comparator(state["comparator"], first)), "", state["comparator"])
+        other = state["comparator"]
+        return cls(Ledger(_comparator(other, first)), "", other, was_open=True)
 
     @classmethod
     def from_state(cls, state: dict[str, Any], first: OnlineLearner) -> Self:
         """Return an account as :meth:`state` told of it."""
+        other, was_open = state["comparator"], state["was_open"]
         if state["reason"]:
-            return cls.closed(state["reason"])
-        ledger = Ledger(_comparator(state["comparator"], first), dict(state["totals"]))
+            return cls(None, state["reason"], other, was_open)
+        ledger = Ledger(_comparator(other, first), dict(state["totals"]))
         ledger.has_start = state["has_start"]
         if ledger.has_start:
             ledger.enter(first)  # into the scale, which never moves
-        return cls(ledger, "", state["comparator"])
+        return cls(ledger, "", other, was_open)
 
     def state(self) -> dict[str, Any]:
         """Return plain values to go on from."""
+        known = {"reason": self.reason, "comparator": self.other, "was_open": self.was_open}
         if self.ledger is None:
-            return {"reason": self.reason}
-        return {
-            "reason": "",
-            "comparator": self.other,
-            "totals": self.ledger.totals,
-            "has_start": self.ledger.has_start,
-        }
+            return known
+        return {**known, "totals": self.ledger.totals, "has_start": self.ledger.has_start}
 
     def copied(self) -> Self:
         """Return the same, to go back to."""

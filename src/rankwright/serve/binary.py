@@ -7,14 +7,13 @@ has bytes.
 
 from __future__ import annotations
 
-import io
+import ast
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rankwright.data.feature_names import listed
@@ -27,8 +26,7 @@ from rankwright.suggestions import meant
 NPY = "application/x-npy"
 ARROW = "application/vnd.apache.arrow.stream"
 _LONGEST_HEADER = 4096
-_FLOATS = ("<f4", "<f8")
-_SCHEMA, _RECORD_BATCH = 1, 3  # headers of Arrow's messages
+_RECORD_BATCH = 3  # of the headers of Arrow's messages
 
 
 # ---- .npy ----
@@ -57,17 +55,19 @@ def npy_matrix(body: bytes) -> Numbers:
 def _npy_header(header: bytes) -> tuple[np.dtype[Any], bool, int, int, int]:
     """Return type, order, rows, columns and bytes that a header promises."""
     try:
-        shape, fortran, dtype = npy.read_array_header_1_0(
-            io.BytesIO(header[8:]), max_header_size=_LONGEST_HEADER
-        )
+        told = ast.literal_eval(header[10:].decode("latin-1").strip())
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise _no_npy("its header cannot be read") from None
-    if dtype.str not in _FLOATS:
-        raise _no_npy(f"it must hold float32 or float64, little-endian, not {dtype.str!r:.40}")
-    if len(shape) != 2 or any(type(n) is not int or n < 0 for n in shape):
-        raise _no_npy(f"it must have a row for each document, but its shape is {shape!s:.80}")
-    n, width = shape
-    return dtype, bool(fortran), n, width, n * width * dtype.itemsize
+    if type(told) is not dict or told.keys() != {"descr", "fortran_order", "shape"}:
+        raise _no_npy("its header must have descr, fortran_order and shape")
+    kind, fortran, shape = told["descr"], told["fortran_order"], told["shape"]
+    if kind not in ("<f4", "<f8"):
+        raise _no_npy(f"it must hold float32 or float64, little-endian, not {kind!r:.40}")
+    sizes = type(shape) is tuple and len(shape) == 2 and all(type(n) is int for n in shape)
+    if not sizes or min(shape) < 0 or type(fortran) is not bool:
+        raise _no_npy(f"it must have a row for each document, but its shape is {shape!r:.80}")
+    dtype = np.dtype(kind)
+    return dtype, fortran, shape[0], shape[1], shape[0] * shape[1] * dtype.itemsize
 
 
 def _no_npy(why: str) -> RefusedError:
@@ -131,8 +131,8 @@ def arrow_table(body: bytes, most: int, texts: tuple[str, ...] = ("id", "query")
     ipc = load_extra("pyarrow.ipc", "serve", "Arrow bodies need")
     try:
         schema, batches = _messages(pa, ipc, body, texts)
-    except (pa.ArrowException, OSError, ValueError, struct.error, OverflowError) as error:
-        reason = " ".join(str(error).split())
+    except (pa.ArrowException, OSError, ValueError, struct.error, StopIteration) as error:
+        reason = " ".join(str(error).split()) or "it ends too early"
         raise _no_arrow(f"it cannot be read ({reason:.120})") from None
     n_rows = sum(batch.num_rows for batch in batches)
     if n_rows > most:

@@ -25,6 +25,24 @@ h2 { margin-top: 2.5rem; font-size: 1.1rem; font-family: ui-monospace, monospace
 table { border-collapse: collapse } th, td { text-align: left; padding: .1rem 1rem .1rem 0;
 vertical-align: top } th { font-weight: 600 }
 """
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>rankwright API</title>
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="/docs.css">
+</head>
+<body><main>
+<h1>rankwright API {version}</h1>
+<p>{about}</p>
+<p>For programs: <a href="/openapi.json">/openapi.json</a>. The service: <a href="/">/</a>.</p>
+{operations}
+<h2>Bodies</h2>
+{schemas}
+</main></body>
+</html>
+"""
 _POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 
@@ -67,13 +85,11 @@ def docs_page() -> str:
         f"<pre>{_pretty(schema)}</pre>"
         for name, schema in api["components"]["schemas"].items()
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rankwright API</title>'
-        '<meta name="viewport" content="width=device-width"><link rel="stylesheet" '
-        f'href="/docs.css"></head><body><main><h1>rankwright API {escape(api["info"]["version"])}'
-        f"</h1><p>{escape(api['info']['description'])}</p><p>For programs: "
-        '<a href="/openapi.json">/openapi.json</a>. The page of the service: <a href="/">/</a>.</p>'
-        f"{''.join(parts)}<h2>Bodies</h2>{schemas}</main></body></html>"
+    return _PAGE.format(
+        version=escape(api["info"]["version"]),
+        about=escape(api["info"]["description"]),
+        operations="".join(parts),
+        schemas=schemas,
     )
 
 

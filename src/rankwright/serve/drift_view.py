@@ -7,13 +7,14 @@ from rankwright.serve.overview import DriftView, FeatureView
 
 _MOST = 30  # features
 _ALL = 1_000_000
+_ONE_OF = "Seen by one of {} workers: each watches the documents that it ranks."
 _STATES = {"little": "stable", "some": "moved", "much": "drifted"}
 
 
-def drift_view(watch: DriftWatch | None) -> DriftView:
-    """Return what a watch has seen."""
+def drift_view(watch: DriftWatch | None, workers: int = 1) -> DriftView:
+    """Return what a watch has seen, of one of so many workers."""
     if watch is None:
-        return DriftView("", 0, 0, 0, 0, [], "Nobody watches the features.")
+        return DriftView("", 0, 0, 0, 0, [], "Nobody watches the features.", "")
     found = watch.to_dict(most=_ALL)
     features = [
         FeatureView(
@@ -36,4 +37,5 @@ def drift_view(watch: DriftWatch | None) -> DriftView:
         n_drifted=states.count("drifted"),
         features=features[:_MOST],
         reason=found["verdict"],
+        whose=_ONE_OF.format(workers) if workers > 1 else "",
     )

@@ -59,6 +59,7 @@ class Learner:
             self._comparator = read_comparator(settings.comparator)
         self._pupils: dict[int, Pupil] | None = None
         self._follower = Follower(store)
+        self._unable: set[int] = set()
         self._published = self._placed = -_LAZY
         self._trouble = ""
 
@@ -122,11 +123,17 @@ class Learner:
                         pupils[model_id] = pupil
 
     def _loaded(self, model_id: int) -> Pupil | None:
-        record = self._store.learner(model_id)
+        record = None if model_id in self._unable else self._store.learner(model_id)
         if record is None:
             return None  # a model that does not learn
-        pupil = Pupil.of(self._store, record)
-        if why_it_cannot_learn(pupil.model):
+        try:
+            pupil = Pupil.of(self._store, record)
+            reason = why_it_cannot_learn(pupil.model)
+        except (ValueError, KeyError) as error:  # others learn all the same
+            reason = " ".join(str(error).split())
+        if reason:
+            self._unable.add(model_id)
+            _log.warning("model %d does not learn: %s", model_id, reason)
             return None
         if not record.ledger:
             pupil.account = Account.opened(pupil.model, self._comparator)

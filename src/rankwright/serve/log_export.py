@@ -116,8 +116,7 @@ def export_log(
                     for part in table.parts(span or Span(), tell):
                         writer.GROUP_ROWS = max(1, _GROUP_CELLS // part.num_columns)
                         writer.add(part)
-                    done = table.finish(path)
-                return done
+                    return table.finish(path)
             except _WiderError:
                 continue  # from the beginning, with more digits
     raise AssertionError("float64 holds whatever is logged")

@@ -24,7 +24,8 @@ class RoutePace(Struct):
 class Pace(Struct):
     """What passes through: a number for each second, oldest first, and latencies.
 
-    ``p50``, ``p95`` and ``p99`` are milliseconds of rankings; null in a second without one.
+    ``p50``, ``p95`` and ``p99`` are milliseconds of requests for rankings, of the five seconds up
+    to each; null without one.
     ``worker`` says whose figures these are: of one process, where there are several.
     """
 
@@ -83,7 +84,10 @@ class FeatureView(Struct):
 
 
 class DriftView(Struct):
-    """The features that moved most, of ``n_features``; ``reason`` says why there are none."""
+    """The features that moved most, of ``n_features``; ``reason`` says why there are none.
+
+    ``whose`` says whose documents these are, where there are several workers: each watches its own.
+    """
 
     reference: str
     rows: int
@@ -92,6 +96,7 @@ class DriftView(Struct):
     n_drifted: int
     features: list[FeatureView]
     reason: str
+    whose: str
 
 
 class StoreView(Struct):

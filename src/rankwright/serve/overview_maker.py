@@ -69,7 +69,7 @@ class OverviewMaker:
             view.models,
             view.previous,
             view.experiments,
-            drift_view(service.drift),
+            drift_view(service.drift, service.telemetry.workers),
             StoreView(
                 view.counts.events,
                 view.counts.rankings,

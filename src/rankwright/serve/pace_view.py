@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rankwright.serve.overview import Pace, RoutePace
 from rankwright.serve.telemetry import ROUTES, Telemetry, percentile
 
-RANK, FEEDBACK = "POST /v1/rank", "POST /v1/feedback"
+RANK = "POST /v1/rank"
 SECONDS = 60
+WINDOW = 5  # seconds that a latency is taken over: a few requests have no percentiles
+_RANKED = ("rankings_logged", "rankings_dropped")
+_JUDGED = ("feedback_accepted", "feedback_duplicate")
 _SHARES = (0.5, 0.95, 0.99)
+T = TypeVar("T")
 Moment = tuple[float, list[float]]
 Percentiles = tuple[float | None, float | None, float | None]
 
@@ -39,35 +43,57 @@ class Tally(NamedTuple):
 def pace_of(telemetry: Telemetry) -> Pace:
     """Return rates and latencies of the last minute; nothing for seconds before the start."""
     moments = telemetry.history[-SECONDS - 1 :]
-
-    def between(before: Moment, after: Moment, route: str) -> Tally:
-        pairs = zip(
-            telemetry.latencies(before[1], route), telemetry.latencies(after[1], route), strict=True
-        )
-        # A worker that begins anew may begin to count anew.
-        counts = [max(0.0, now - then) for then, now in pairs]
-        return Tally(sum(counts) / max(after[0] - before[0], 1e-3), counts)
-
-    def by_second(route: str) -> list[Tally]:
-        found = [between(before, after, route) for before, after in pairwise(moments)]
-        return [Tally(0.0, ())] * (SECONDS - len(found)) + found
-
-    ranked, judged = by_second(RANK), by_second(FEEDBACK)
-    p50, p95, p99 = zip(*(tally.percentiles for tally in ranked), strict=True)
-    routes = {route: between(moments[0], moments[-1], route) for route in ROUTES} if moments else {}
+    pairs = list(pairwise(moments))
+    requests = [_tally_between(telemetry, before, after, RANK).rate for before, after in pairs]
+    # A request may have many queries; where rankings are not logged they are not counted either.
+    ranked = [_rate(telemetry, before, after, *_RANKED) for before, after in pairs]
+    judged = [_rate(telemetry, before, after, *_JUDGED) for before, after in pairs]
+    latencies = [
+        _tally_between(telemetry, moments[max(0, i - WINDOW)], moments[i], RANK).percentiles
+        for i in range(1, len(moments))
+    ]
+    nothing: Percentiles = (None, None, None)
+    p50, p95, p99 = zip(*_for_a_minute(latencies, nothing), strict=True)
     return Pace(
-        rankings=[round(tally.rate, 2) for tally in ranked],
-        feedback=[round(tally.rate, 2) for tally in judged],
+        rankings=_for_a_minute(
+            [round(max(both), 2) for both in zip(requests, ranked, strict=True)], 0.0
+        ),
+        feedback=_for_a_minute([round(rate, 2) for rate in judged], 0.0),
         p50=list(p50),
         p95=list(p95),
         p99=list(p99),
-        routes=[
-            RoutePace(route, tally.requests, *tally.percentiles)
-            for route, tally in routes.items()
-            if tally.requests
-        ],
+        routes=_routes(telemetry, moments),
         worker=_whose(telemetry.workers),
     )
+
+
+def _tally_between(telemetry: Telemetry, before: Moment, after: Moment, route: str) -> Tally:
+    then, now = (telemetry.latencies(sums, route) for _, sums in (before, after))
+    counts = [b - a for a, b in zip(then, now, strict=True)]
+    return Tally(sum(counts) / max(after[0] - before[0], 1e-3), counts)
+
+
+def _rate(telemetry: Telemetry, before: Moment, after: Moment, *counters: str) -> float:
+    """Return how much some counters grew together, a second."""
+    then, now = (
+        sum(telemetry.counted(sums, counter) for counter in counters) for _, sums in (before, after)
+    )
+    return (now - then) / max(after[0] - before[0], 1e-3)
+
+
+def _for_a_minute(values: list[T], empty: T) -> list[T]:
+    return [empty] * (SECONDS - len(values)) + values
+
+
+def _routes(telemetry: Telemetry, moments: list[Moment]) -> list[RoutePace]:
+    if not moments:
+        return []
+    found = [(route, _tally_between(telemetry, moments[0], moments[-1], route)) for route in ROUTES]
+    return [
+        RoutePace(route, tally.requests, *tally.percentiles)
+        for route, tally in found
+        if tally.requests
+    ]
 
 
 def _whose(workers: int) -> str:

@@ -59,6 +59,7 @@ class FileEndpoint(Endpoint):
             ("etag", file.etag),
             ("cache-control", "no-cache"),  # which is: ask whether it has changed
             ("content-security-policy", POLICY),
+            ("referrer-policy", "no-referrer"),
             ("cross-origin-opener-policy", "same-origin"),
             ("cross-origin-resource-policy", "same-origin"),
         )

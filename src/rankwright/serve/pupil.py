@@ -177,8 +177,8 @@ class Pupil:
         losses = self._attempt(lessons)
         if isinstance(losses, str) and len(batch) > 1:
             # One of them is refused: which, is the same however they were put together.
-            for event in batch:
-                self._learn([event])
+            self._learn(batch[: len(batch) // 2])
+            self._learn(batch[len(batch) // 2 :])
             return
         if isinstance(losses, str):
             losses = self._attempt_alone(lessons, losses)
@@ -196,7 +196,7 @@ class Pupil:
         account = self.account
         if account.ledger is None:
             return refusal
-        self.account = Account.closed(refusal)
+        self.account = account.close(refusal)
         losses = self._attempt(lessons)
         if isinstance(losses, str):
             self.account = account

@@ -74,7 +74,9 @@ def explained_ranking(ranking: Ranking, look: Look) -> ExplainedRanking:
     )
 
 
-def _contributions(model: ServedModel, ranking: Ranking, order: list[int]) -> tuple[Reasons | None, str]:
+def _contributions(
+    model: ServedModel, ranking: Ranking, order: list[int]
+) -> tuple[Reasons | None, str]:
     """Return for each document what features add, what the others add together, and the sum."""
     assert ranking.features is not None
     X = ranking.features[order]

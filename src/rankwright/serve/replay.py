@@ -134,6 +134,13 @@ def replay_log(
         judge.finish(live if end == live.position else None)
     here = processor()
     names = {"library": "rankwright", "cpu": "processor"}
+    differs = [
+        f"{names[name]}: {getattr(live, name)} live, {here[name]} here"
+        for name in names
+        if live.learned and getattr(live, name) != here[name]
+    ]
+    if judge.figures and judge.parting is None:
+        differs.append(judge.figures)
     return Replayed(
         live,
         pupil.content,
@@ -143,11 +150,7 @@ def replay_log(
         pupil.position,
         begun,
         judge.parting,
-        tuple(
-            f"{names[name]}: {getattr(live, name)} live, {here[name]} here"
-            for name in names
-            if live.learned and getattr(live, name) != here[name]
-        ),
+        tuple(differs),
     )
 
 
@@ -179,6 +182,7 @@ class _Comparison:
     def __init__(self, pupil: Pupil, marks: Callable[..., list[Mark]], model_id: int) -> None:
         self.parting: Parting | None = None
         self.n_compared = 0
+        self.figures = ""  # how loss and bound differ; another version may know a better bound
         self._pupil = pupil
         self._marks = _all_marks(marks, model_id, pupil.position)
         self._next = next(self._marks, None)
@@ -223,9 +227,13 @@ class _Comparison:
         self._compare_losses(mark, whole=True)
         if self.parting is None:
             record = self._pupil.record()
-            figures = (mark.loss, mark.bound), (record.loss, record.bound)
-            if content_digest(record.content) != mark.digest or figures[0] != figures[1]:
+            if content_digest(record.content) != mark.digest:
                 self.parting = Parting(mark.position)
+            elif not self.figures and (mark.loss, mark.bound) != (record.loss, record.bound):
+                self.figures = (
+                    f"loss and bound from event {mark.position} on: {mark.loss:.17g} of "
+                    f"{mark.bound} live, {record.loss:.17g} of {record.bound} here"
+                )
         self._seqs, self._losses = [], []
 
     def _compare_losses(self, mark: Mark, whole: bool) -> None:

@@ -113,7 +113,11 @@ class Telemetry:
 
     def total(self, counter: str) -> float:
         """Return one of ``COUNTERS``, of all workers."""
-        return self.sums()[len(ROUTES) * _ROUTE + COUNTERS.index(counter)]
+        return self.counted(self.sums(), counter)
+
+    def counted(self, sums: Sequence[float], counter: str) -> float:
+        """Return one of ``COUNTERS`` as it was in the sums of a moment."""
+        return sums[len(ROUTES) * _ROUTE + COUNTERS.index(counter)]
 
     def close(self) -> None:
         """Let go of the file."""

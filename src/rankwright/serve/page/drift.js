@@ -1,6 +1,6 @@
 // Features now and then.
 
-import { $, el, part, svg, table } from "./dom.js";
+import { $, el, part, say, svg, table } from "./dom.js";
 import { fixed, percent, plural } from "./format.js";
 
 const [WIDTH, HEIGHT] = [120, 26];
@@ -35,8 +35,9 @@ export const driftPart = () => {
   });
   return ({ drift }) => {
     draw({ features: drift.features, reason: drift.reason });
-    $("drift-lead").textContent = drift.features.length
+    const lead = drift.features.length
       ? `${plural(drift.rows, "document")} that were ranked, against ${drift.reference}. Population stability index (PSI): below 0.1 stable, from 0.25 on drifted. Bars are tenths of the reference, and what lies beyond.`
       : "";
+    say($("drift-lead"), [lead, drift.whose].filter(Boolean).join(" "));
   };
 };

@@ -24,7 +24,8 @@ const words = (promise, serving) => {
     return;
   }
   $("promise-name").textContent = promise.name;
-  $("promise-formula").textContent = `${promise.quantity} ≤ ${promise.formula}`;
+  // What the names in the formula stand for comes on lines of its own.
+  $("promise-formula").textContent = `${promise.quantity} ≤ ${promise.formula}`.replaceAll(/, (?=\w+ = )/g, "\n");
   terms(promise);
 };
 

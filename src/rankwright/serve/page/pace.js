@@ -33,7 +33,7 @@ export const pacePart = () => {
     });
     const lines = ["p50", "p95", "p99"].map((name, i) => ({ name, kind: ["c6", "c0", "c1"][i], values: pace[name] }));
     latencies({
-      x: ago(pace.p50.length), lines, xTitle: "seconds", yTitle: "ms a ranking", caption: "Latency of rankings in ms", xText: second,
+      x: ago(pace.p50.length), lines, xTitle: "seconds", yTitle: "ms a request to rank, over 5 s", caption: "Latency of rankings in ms", xText: second,
       label: `Latency of rankings: ${lines.map((line) => `${line.name} ${ms(latest(line.values))}`).join(", ")}.`,
     });
     list(pace.routes);
