@@ -22,6 +22,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -125,7 +126,7 @@ def ranking(
             plans = {
                 name: Plan(port, path, bodies(kind), kind, seconds) for name, port in ports.items()
             }
-            most = in_turn({name: lambda p=p: send(p) for name, p in plans.items()}, n_rounds)
+            most = in_turn({name: partial(send, p) for name, p in plans.items()}, n_rounds)
             paced = {
                 name: Plan(
                     plan.port,
@@ -138,7 +139,7 @@ def ranking(
                 )
                 for name, plan in plans.items()
             }
-            times = in_turn({name: lambda p=p: send(p) for name, p in paced.items()}, n_rounds)
+            times = in_turn({name: partial(send, p) for name, p in paced.items()}, n_rounds)
             rows += [_ranking_row(kind, mode, most, times) for mode in MODES]
     return rows
 
@@ -197,7 +198,7 @@ def trees(folder: Path, models: dict[str, Path], n_rounds: int, seconds: float) 
             )
             for name in ("linear", "trees")
         }
-        turns = in_turn({name: lambda p=p: send(p) for name, p in plans.items()}, n_rounds)
+        turns = in_turn({name: partial(send, p) for name, p in plans.items()}, n_rounds)
     p50 = {name: median(turn["p50_s"] for turn in found) for name, found in turns.items()}
     return {
         "linear_p50_s": p50["linear"],
