@@ -377,7 +377,7 @@ def test_a_wrong_table_is_refused(limited: Caller) -> None:
         (as_arrow(**{**fine, "feature 1": ["x", "y"]}), "?query=q", "numbers"),
         (as_arrow(**fine, query=["a", "b"]).replace(b"feature 3", b"feature 2"), "", "once"),
         (as_arrow(**by_name(X[:0])), "?query=q", "a document at least"),
-        (as_arrow(**fine, id=pa.array(["a", "b"]).dictionary_encode()), "?query=q", "numbers"),
+        (as_arrow(**fine, id=pa.array(["a", "b"]).dictionary_encode()), "?query=q", "dictionaries"),
         (compressed.getvalue(), "?query=q", "compressed"),
         (nulls.getvalue(), "?query=q", "numbers"),
         (headless, "?query=q", "begin with a schema"),  # which pyarrow itself would not survive
