@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rankwright.serve.store import open_store
-from rankwright.serve.store.backend import first_words
+from rankwright.serve.store.backend import first_words, last_words
 from rankwright.serve.store.interface import StoreError
 from rankwright.serve.store.postgresql import _name, _parse, why_postgresql
 
@@ -106,3 +106,13 @@ def test_errors_are_one_line() -> None:
     assert words("two\nlines.") == "two lines"
     assert words() == "Exception"
     assert len(words("x" * 10_000)) == 300
+
+
+def test_the_reason_is_what_the_server_said_before_it_hung_up() -> None:
+    said, pipe = of_server("3D000"), BrokenPipeError(32, "Broken pipe")
+    lost = InterfaceError("network error")
+    lost.__cause__, pipe.__context__ = pipe, said
+    assert last_words(lost) is said
+    assert last_words(pipe) is said
+    alone = InterfaceError("network error")
+    assert last_words(alone) is alone

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwright.exceptions import DataError
+from rankwright.serve.account import read_comparator, why_no_comparator
+from rankwright.serve.baseline import Baseline
 from rankwright.serve.endpoints import is_loopback
 from rankwright.serve.settings import Log, Settings
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import Store
 from rankwright.serve.tokens import read_tokens
-from rankwright.serve.ways import can_learn, ranking_way
+from rankwright.serve.ways import RankingWay, can_learn, full_model, ranking_way
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,26 @@ def prepare(model: str, settings: Settings) -> Plan:
     """
     content = model_content(model)
     try:
-        kind = ranking_way(content).kind
+        way = ranking_way(content)
     except DataError as error:
         raise DataError(error.message, path=model) from None
     read_tokens(settings.tokens)
+    _check_others(content, way, settings)
     store = open_store(settings.store)
     try:
-        return _put(store, content, kind, Path(model).name, settings)
+        return _put(store, content, way.kind, Path(model).name, settings)
     finally:
         store.close()
+
+
+def _check_others(content: bytes, way: RankingWay, settings: Settings) -> None:
+    """Raise if the comparator or the data for drift do not fit the model."""
+    if settings.comparator is not None:
+        why = why_no_comparator(read_comparator(settings.comparator), full_model(content))
+        if why is not None:
+            raise ValueError(f"--comparator {settings.comparator}: {why}")
+    if settings.reference is not None:
+        Baseline.of_file(settings.reference, way.n_features)
 
 
 def model_content(path: str) -> bytes:

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -33,6 +34,8 @@ from rankwright.serve.writer import Writer
 _KEEP_ALIVE = 75  # seconds: longer than clients and proxies keep a connection
 _FINISH = 3  # seconds for requests that are under way when the end comes
 _BACKLOG = 2048
+_HOUR, _DAY = 3600.0, 86400.0
+_log = logging.getLogger("rankwright.serve")
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -116,6 +119,8 @@ async def _serve(service: Service, orders: Orders) -> None:
     loop.add_reader(orders.alive, server.end)  # nothing is ever written to it: it ended
     listener = socket.socket(fileno=orders.listener)
     tasks = [loop.create_task(_announce(server, orders)), loop.create_task(_tick(service))]
+    if service.settings.retention > 0 and orders.worker == 0:
+        tasks.append(loop.create_task(_expire(service)))
     await server.serve([listener])
     loop.remove_reader(orders.alive)
     for task in tasks:
@@ -134,6 +139,17 @@ async def _tick(service: Service) -> None:
     while True:
         service.telemetry.tick()
         await asyncio.sleep(1)
+
+
+async def _expire(service: Service) -> None:
+    """Empty what is older than it may be, now and every hour."""
+    while True:
+        before = time.time() - service.settings.retention * _DAY
+        try:
+            await service.ask(service.store.expire, before)
+        except OSError as error:
+            _log.warning("what is old could not be emptied: %s", error)
+        await asyncio.sleep(_HOUR)
 
 
 def _settle() -> None:

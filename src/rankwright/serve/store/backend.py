@@ -71,12 +71,22 @@ def translated(name: str, judge: Callable[[BaseException], str | None]) -> Itera
             raise
         cause: BaseException = error
         if isinstance(error, DBAPIError) and error.orig is not None:
-            cause = error.orig
+            cause = last_words(error.orig)
         reason = judge(cause)
         if reason is not None:
             raise StoreUnavailableError(f"{name}: {reason}.") from error
         # Never str(error): it has the statement and the values in it.
         raise StoreError(f"{name}: {first_words(cause)}.") from error
+
+
+def last_words(error: BaseException) -> BaseException:
+    """Return what a server said before it hung up: what follows is only that it did."""
+    before: BaseException | None = error
+    while before is not None:
+        if before.args and isinstance(before.args[0], dict):
+            return before
+        before = before.__cause__ or before.__context__
+    return error
 
 
 def first_words(error: BaseException) -> str:
