@@ -179,6 +179,7 @@ def test_what_passes_through_is_drawn(page: Any, site: Site) -> None:
     page.wait_for_selector("#routes tbody th:text('POST /v1/rank')")
     assert "30" in page.locator("#routes tbody tr").first.inner_text()
     assert "ms" in page.locator("#latencies .plot").get_attribute("aria-label")
+    assert re.search(r"p99 [\d.]+ ms", page.locator("#answers .detail").first.inner_text())
     page.wait_for_selector("#rankings th button:text('shoes 29')")
 
 
