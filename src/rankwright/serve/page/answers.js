@@ -8,7 +8,7 @@ const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / va
 const up = ({ store, pace, at, started }) => {
   if (!store.healthy) return { mood: "bad", answer: "The store is not", detail: store.error };
   const rate = mean(pace.rankings.slice(-10));
-  const rank = pace.routes.find((route) => route.route === "/v1/rank");
+  const rank = pace.routes.find((route) => route.route === "POST /v1/rank");
   const speed = rank && rank.p99 !== null ? `, p99 ${ms(rank.p99)}` : "";
   const lost = store.dropped ? ` ${plural(store.dropped, "ranking was", "rankings were")} not logged.` : "";
   return {
