@@ -83,6 +83,8 @@ test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, te
 test-systems: $(ENGINES)/installed ## what needs a browser, databases and runtimes; installs them where it may
 	command -v chromium chromium-browser google-chrome > /dev/null || { [ $$(id -u) = 0 ] && command -v apt-get > /dev/null \
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || true
+	command -v strace > /dev/null || { [ $$(id -u) = 0 ] && command -v apt-get > /dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends strace > /dev/null; } || true
 	mkdir -p build/elsewhere
 	cd build/elsewhere && PYTHONSAFEPATH=1 $(CURDIR)/$(ENGINES)/bin/python -m pytest $(PYTEST) --durations=5 $(CURDIR)/tests/systems
 

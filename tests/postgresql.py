@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rankwright.exports.targets.databases import _postgres_programs
@@ -60,15 +61,16 @@ class PostgreSQLServer:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
+    def start(self, *settings: str, under: Sequence[str] = ()) -> None:
+        """Start it, under another program if there is one, and wait until it answers."""
         # Not its own group: a tester that ends takes the server along.
         with open(f"{self.folder}/log", "ab") as log:
             self._process = subprocess.Popen(
                 [
-                    self._programs / "postgres", "-D", f"{self.folder}/data", "-k", self.folder,
+                    *under, self._programs / "postgres",
+                    "-D", f"{self.folder}/data", "-k", self.folder,
                     "-c", "listen_addresses=", "-c", "shared_buffers=32MB",
-                    "-c", "max_connections=200",
+                    "-c", "max_connections=200", *(f"-c{setting}" for setting in settings),
                 ],
                 stdout=log,
                 stderr=log,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -214,6 +215,23 @@ class StoreContract:
         found = store.ranking(name)
         assert found is not None
         assert same_record(found, ranking)
+
+    def test_numbers_of_numpy_are_numbers(self, store: Store) -> None:
+        one = add(store, b"1")
+        store.promote(one, np.float64(1.0), "p")
+        n, first, true = (cast("Any", value) for value in (np.int64(2), np.int64(one), np.True_))
+        new = sample_event("e", at=np.float64(3.0), value=np.float64(0.5))
+        assert store.write([], [new]) == [accepted]
+        (event,) = store.events(np.int64(1).item(), 9)
+        assert (event.new.at, event.new.value) == (3.0, 0.5)
+        record = LearnerRecord(first, n, true, n, n, b"", loss=np.float64(1.5))
+        mark = replace(sample_mark(one, 2), position=n, learned=n)
+        store.advance(first, record, mark)
+        expected = LearnerRecord(one, 2, True, 2, 2, b"", loss=1.5)
+        assert store.learner(one) == expected
+        assert [mark.position for mark in store.marks(one, after=first)] == [2]
+        store.write([], [sample_event("nan", value=np.nan)])
+        assert store.events(2, 1)[0].new.value is None
 
     def test_records_that_contradict_themselves(self, store: Store) -> None:
         lesson = Lesson("q", ["a", "b"], np.ones(3), None)

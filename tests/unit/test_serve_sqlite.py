@@ -87,7 +87,7 @@ def test_places_where_no_store_can_be(
 
 
 def test_a_store_that_is_not_there(path: str) -> None:
-    with pytest.raises(StoreError, match="cannot be opened as a store: No such file"):
+    with pytest.raises(StoreError, match="has no rankwright store in it, or is not there"):
         open_store(path, create=False)
     assert not os.path.exists(path)
     Path(path).touch()
@@ -102,6 +102,7 @@ def test_a_file_of_something_else(path: str, content: bytes) -> None:
         open_store(path)
     assert "\n" not in str(refusal.value)
     assert Path(path).read_bytes() == content
+    assert os.listdir(os.path.dirname(path)) == ["rankwright.db"]
 
 
 def test_a_database_of_something_else_is_left_alone(path: str) -> None:
@@ -116,6 +117,17 @@ def test_an_empty_file_becomes_a_store(path: str) -> None:
     Path(path).touch()
     open_store(path).close()
     open_store(path, create=False).close()
+
+
+def test_one_who_was_killed_while_making_a_store_is_in_nobodys_way(path: str) -> None:
+    Path(f"{path}.new").write_bytes(b"half")
+    Path(f"{path}.new-journal").write_bytes(b"half")
+    open_store(path).close()
+    assert sorted(os.listdir(os.path.dirname(path))) == [
+        "rankwright.db",
+        "rankwright.db.lock",
+        "rankwright.db.next",
+    ]
 
 
 def test_the_settings_are_those_of_a_durable_store(path: str) -> None:
@@ -325,6 +337,51 @@ def test_turns_end_with_patience(tmp_path: Path) -> None:
     other.close()
 
 
+FULL = """
+import resource, sys
+from rankwright.serve.store import open_store
+from rankwright.serve.store.interface import StoreUnavailableError
+from tests.serve_sample import sample_event
+store = open_store(sys.argv[1])
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+i = 0
+try:
+    while True:
+        store.write([], [sample_event(f"{i} {k}", k) for k in range(20)])
+        i += 1
+except StoreUnavailableError as error:
+    print(error)
+assert len(store.events(0, 10**6)) == 20 * i
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+store.write([], [sample_event(f"{i} {k}", k) for k in range(20)])
+print(i + 1)
+"""
+
+
+def test_a_write_that_breaks_off_in_the_middle(path: str) -> None:
+    """The system refuses to write on, in the middle of the WAL."""
+    with start_python(FULL, path) as process:
+        said, number = process.communicate()[0].splitlines()
+    assert said == f"{path}: the disk reports an error."
+    assert int(number) > 1
+    store = open_store(path)
+    assert len(check_log(store)) == 20 * int(number)
+    store.close()
+
+
+def test_a_file_that_was_removed_takes_nothing_more(store: Store, path: str) -> None:
+    store.write([], [sample_event("e1")])
+    os.rename(path, f"{path}.old")
+    with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was open"):
+        store.write([], [sample_event("e2")])
+    Path(path).touch()
+    with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was open"):
+        store.write([], [sample_event("e2")])
+    os.rename(f"{path}.old", path)
+    assert store.write([], [sample_event("e2")]) == [Outcome.accepted]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_file_that_may_only_be_read(path: str) -> None:
     open_store(path).close()
@@ -399,6 +456,7 @@ def test_what_was_answered_survives_a_kill(path: str) -> None:
 
 def test_the_wal_stays_short(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_module, "_LONGEST_WAL", 1 << 20)
+    monkeypatch.setattr(backend_module, "_LOOK", 0.0)
     store = open_store(path)
     stop = threading.Event()
 

@@ -16,7 +16,7 @@ from itertools import islice
 
 from rankwright.serve.records import NewEvent, Outcome, Ranking
 from rankwright.serve.settings import Limits
-from rankwright.serve.store.interface import Store, StoreUnavailableError
+from rankwright.serve.store.interface import Store, StoreError, StoreUnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -193,8 +193,9 @@ class Writer:
                 if rankings:
                     self._write(rankings, [])
             elif len(rankings) > 1:
-                for ranking in rankings:
-                    self._write([ranking], [])
+                half = len(rankings) // 2
+                self._write(rankings[:half], [])
+                self._write(rankings[half:], [])
             else:
                 self._refuse(error, rankings, requests)
         else:
@@ -213,7 +214,9 @@ class Writer:
             request.answer.set_exception(error)
 
     def _refuse(self, error: Exception, rankings: list[Ranking], requests: list[_Request]) -> None:
-        """Leave out what cannot be written, whatever the state of the store."""
+        """Leave out what cannot be written, now or later."""
+        if isinstance(error, StoreError):
+            self.problem = str(error)
         for request in requests:
             request.answer.set_exception(error)
         if rankings:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from rankwright.serve.store.interface import Election, StoreError, StoreUnavailableError
@@ -16,7 +16,6 @@ class Backend(Protocol):
     """A database that is open."""
 
     name: str  # as messages name it: never with a password
-    insert: Callable[..., Any]  # that knows ``on_conflict_do_nothing``
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Give a connection for one transaction that only reads."""
@@ -27,6 +26,10 @@ class Backend(Protocol):
 
         With ``append`` no other one appends to the log meanwhile, in any process.
         """
+        ...
+
+    def insert_new(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Insert rows but those that are there already, in one statement or as fast."""
         ...
 
     def pinned(self) -> AbstractContextManager[Backend]:
@@ -68,7 +71,7 @@ def translated(name: str, judge: Callable[[BaseException], str | None]) -> Itera
             raise
         cause: BaseException = error
         if isinstance(error, DBAPIError) and error.orig is not None:
-            cause = error.orig
+            cause = last_words(error.orig)
         reason = judge(cause)
         if reason is not None:
             raise StoreUnavailableError(f"{name}: {reason}.") from error
@@ -76,9 +79,21 @@ def translated(name: str, judge: Callable[[BaseException], str | None]) -> Itera
         raise StoreError(f"{name}: {first_words(cause)}.") from error
 
 
+def last_words(error: BaseException) -> BaseException:
+    """Return what a server said before it hung up: what follows is only that it did."""
+    before: BaseException | None = error
+    while before is not None:
+        if before.args and isinstance(before.args[0], dict):
+            return before
+        before = before.__cause__ or before.__context__
+    return error
+
+
 def first_words(error: BaseException) -> str:
     """Return what an error says, in one line."""
-    what: Any = error.args[0] if error.args else error
+    what: Any = error.args[0] if error.args else ""
+    if isinstance(error, OSError) and error.strerror:
+        what = error.strerror
     if isinstance(what, dict):  # of PostgreSQL: the message by its code
         what = what.get("M", type(error).__name__)
     return " ".join(str(what).split())[:300].rstrip(".") or type(error).__name__

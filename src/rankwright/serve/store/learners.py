@@ -38,7 +38,7 @@ def write_learner(
     connection: Connection, since: int, learner: LearnerRecord, mark: Mark | None
 ) -> None:
     """Write where a learner is; OvertakenError if it was not where it is said to have been."""
-    here = (_learners.c.model_id == learner.model_id) & (_learners.c.position == since)
+    here = (_learners.c.model_id == int(learner.model_id)) & (_learners.c.position == int(since))
     if connection.execute(update(_learners).where(here).values(learner_row(learner))).rowcount != 1:
         raise OvertakenError(
             f"the learner of model {learner.model_id} is not at event {since} any more."
@@ -51,7 +51,7 @@ def read_marks(connection: Connection, model_id: int, after: int, limit: int) ->
     """Return the steps of a learner behind a position, in order."""
     wanted = (
         select(_marks)
-        .where(_marks.c.model_id == model_id, _marks.c.position > after)
+        .where(_marks.c.model_id == model_id, _marks.c.position > int(after))
         .order_by(_marks.c.position)
         .limit(limit)
     )

@@ -42,8 +42,8 @@ _RANGE = select(func.min(_rankings.c.number), func.max(_rankings.c.number))
 def write_rankings(backend: Backend, connection: Connection, rankings: Sequence[Ranking]) -> None:
     """Write rankings; one that is there already stays as it is."""
     if rankings:
-        statement = backend.insert(_rankings).on_conflict_do_nothing()
-        connection.execute(statement, [ranking_row(ranking) for ranking in rankings])
+        rows = [ranking_row(ranking) for ranking in rankings]
+        backend.insert_new(connection, _rankings, rows)
 
 
 def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int, Outcome]]:
@@ -89,7 +89,7 @@ def newest_rankings(connection: Connection, count: int) -> list[Ranking]:
 
 def read_events(connection: Connection, after: int, limit: int) -> list[Event]:
     """Return the events behind a place, in order."""
-    rows = connection.execute(_BEHIND, {"after": after, "most": limit}).all()
+    rows = connection.execute(_BEHIND, {"after": int(after), "most": limit}).all()
     return [row_event(row) for row in rows]
 
 

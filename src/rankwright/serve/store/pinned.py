@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 
 from rankwright.serve.store.backend import Backend
 from rankwright.serve.store.interface import Election, StoreError
@@ -18,7 +18,6 @@ class Pinned:
 
     def __init__(self, backend: Backend, connection: Connection) -> None:
         self.name = backend.name
-        self.insert: Callable[..., Any] = backend.insert
         self._backend, self._connection = backend, connection
         self._turn = threading.RLock()
 
@@ -33,6 +32,9 @@ class Pinned:
         """Refuse to write."""
         raise StoreError(f"{self.name}: a snapshot is only read; write to the store itself.")
         yield self._connection
+
+    def insert_new(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Leave everything as it is: nobody has a connection to write with."""
 
     @contextmanager
     def pinned(self) -> Iterator[Pinned]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, literal, make_url, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -50,16 +50,18 @@ _LOST = ("08", "57", "25P03")
 class PostgreSQLBackend:
     """A database of a server."""
 
-    insert = staticmethod(insert)
-
     def __init__(self, url: str) -> None:
         load_extra("pg8000", "serve", "PostgreSQL needs")
         self._url, options = _parse(url)
         self.name = _name(self._url, options)
         self._pid = os.getpid()
         self._engine = self._open(options)
-        with self.reading() as connection:
-            self._check(connection)
+        try:
+            with self.reading() as connection:
+                self._check(connection)
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self, options: dict[str, Any]) -> Engine:
         engine = create_engine(
@@ -101,6 +103,12 @@ class PostgreSQLBackend:
             if append:
                 connection.execute(_LOCK, {"what": _APPEND})
             yield connection
+
+    def insert_new(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Insert rows but those that are there already."""
+        statement = insert(table).on_conflict_do_nothing()
+        # Without something to return, SQLAlchemy would send each row for itself.
+        connection.execute(statement.returning(literal(1)), rows)
 
     @contextmanager
     def pinned(self) -> Iterator[Pinned]:

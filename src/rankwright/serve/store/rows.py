@@ -23,6 +23,7 @@ from rankwright.serve.records import (
 )
 from rankwright.serve.store.interface import StoreError
 
+# Numbers become Python's own on the way: of NumPy's integers SQLite would keep the bytes.
 _DTYPES: dict[str, np.dtype[Any]] = {"<f4": np.dtype("<f4"), "<f8": np.dtype("<f8")}
 _KINDS: dict[str, Kind] = {kind.value: kind for kind in Kind}
 _encode = msgspec.msgpack.Encoder().encode
@@ -75,7 +76,7 @@ def ranking_row(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking as columns."""
     return {
         "ranking_id": plain_text("ranking_id", ranking.ranking_id),
-        "at": ranking.at,
+        "at": float(ranking.at),
         "query": plain_text("query", ranking.query),
         "version": ranking.version,
         "arm": ranking.arm,
@@ -95,13 +96,13 @@ def event_row(seq: int, new: NewEvent) -> dict[str, Any]:
     return {
         "seq": seq,
         "event_id": plain_text("event_id", new.event_id),
-        "at": new.at,
+        "at": float(new.at),
         "kind": new.kind.value,
         "digest": new.digest,
         "ranking_id": None if new.ranking_id is None else plain_text("ranking_id", new.ranking_id),
         "version": new.version,
         "arm": new.arm,
-        "value": new.value,
+        "value": _no_nan(new.value),
         "details": _encode(new.details) if new.details else None,
         "query": query,
         **columns,
@@ -187,7 +188,13 @@ def _no_nan(value: float | None) -> float | None:
 def learner_row(record: LearnerRecord) -> dict[str, Any]:
     """Return a learner as columns."""
     columns = {field.name: getattr(record, field.name) for field in fields(record)}
-    return columns | {"loss": _no_nan(record.loss), "bound": _no_nan(record.bound)}
+    columns |= {name: int(columns[name]) for name in ("model_id", "position", "learned", "skipped")}
+    return columns | {
+        "active": bool(record.active),
+        "loss": _no_nan(record.loss),
+        "bound": _no_nan(record.bound),
+        "updated": float(record.updated),
+    }
 
 
 def row_learner(row: Row[Any]) -> LearnerRecord:
@@ -199,9 +206,9 @@ def row_learner(row: Row[Any]) -> LearnerRecord:
 def mark_row(mark: Mark) -> dict[str, Any]:
     """Return a mark as columns."""
     return {
-        "model_id": mark.model_id,
-        "position": mark.position,
-        "learned": mark.learned,
+        "model_id": int(mark.model_id),
+        "position": int(mark.position),
+        "learned": int(mark.learned),
         "digest": mark.digest,
         "seqs": np.asarray(mark.seqs, dtype="<i8").tobytes(),
         "losses": _pack_floats(mark.losses),
