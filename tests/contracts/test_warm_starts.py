@@ -83,6 +83,11 @@ def test_starts_by_hand() -> None:
     # and M from U, in steps: e = 7 + 48, B = 4 x 16 / 2, h = 32 - 4 x 12
     mistakes = 55 - 16 + math.sqrt(16**2 + 2 * 32 * 55)
     assert given.value == pytest.approx(min(potential, mistakes))
+    # c_L = 1/2, C_L = 3, a step too long for the potential: M against 2 U, in steps, C_L each:
+    # e = 14 + 24, G = 4 + 2 x 2.5, B = 9 x 64 / 2, h = B - 8 x 3.
+    given = predtron_warm_bound("augmented", 4.0, 1.0, 0.5, 3.0, 7.0, start, eta=1.0)
+    by_hand = 3 * (38 + 264 + math.sqrt(264**2 + 2 * 288 * 38))
+    assert given.value == pytest.approx(by_hand)
 
 
 # --- learners ----------------------------------------------------------------------------------
@@ -435,3 +440,28 @@ def test_bits_do_not_depend_on_the_cut_where_learners_say_so(name: str) -> None:
         assert guarantee == found[0][2]
         for key, value in vars(found[0][0]).items():
             assert np.array_equal(vars(twin)[key], value), key
+
+
+@pytest.mark.parametrize("kind", ["slam", "prank", "widrow-hoff", "multiclass", "multilabel"])
+def test_bits_of_many_features(kind: str) -> None:
+    """Long sums round in many ways."""
+    learner: Any = {
+        "slam": rw.SLAMPerceptron(),
+        "prank": rw.PRank(classes=[0, 1, 2]),
+        "widrow-hoff": rw.WidrowHoff(eta=0.001, classes=[0, 1, 2]),
+        "multiclass": rw.MulticlassPerceptron(classes=[0, 1, 2]),
+        "multilabel": rw.PredtronMultilabel(mode="loss_driven"),
+    }[kind]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 150)), rng.integers(0, 3, size=120)
+    labels: Any = rng.integers(0, 2, size=(120, 3)) if kind == "multilabel" else y
+    qid = np.repeat(np.arange(30), 4)
+    found = []
+    learner.partial_fit(X[::-1], labels[::-1], qid[::-1])
+    for n in (4 if kind == "slam" else 1, 120):
+        twin, log = copy.deepcopy(learner), GuaranteeLog(learner)
+        for begin in range(0, 120, n):
+            part = slice(begin, begin + n)
+            log.partial_fit(twin, X[part], labels[part], qid[part])
+        found.append((log._ledger.totals, log.guarantee))
+    assert found[0] == found[1]
