@@ -1,4 +1,4 @@
-"""Take the picture of the report that the README shows, and that of a notebook in the guide.
+"""Take the pictures of the docs: the report, a notebook, and the page of the service.
 
 ``make screenshot`` runs this after the demo; it needs playwright and Chromium.
 """
@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
+from serve_screenshot import take_serve
 
 import rankwright as rw
 
@@ -48,6 +49,7 @@ def main() -> None:
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 16}
         page.screenshot(path=PICTURE, clip=clip, full_page=True)
         take_notebook(browser)
+        take_serve(browser)
         browser.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,6 +12,18 @@ from typing import Any, NoReturn
 import pytest
 
 from tests.postgresql import PostgreSQLServer, find_postgresql
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# As root in a container, without a network.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def package(name: str) -> Any:
@@ -45,3 +58,18 @@ def postgresql() -> Iterator[PostgreSQLServer]:
 def postgresql_url(postgresql: PostgreSQLServer) -> str:
     """Return where an empty database is."""
     return postgresql.new_url()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright import sync_api as api
+
+    found = os.environ.get("RANKWRIGHT_BROWSER") or next(
+        filter(None, map(shutil.which, BROWSERS)), None
+    )
+    if found is None:
+        missing(f"a browser: none of {', '.join(BROWSERS)} is installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield browser
+        browser.close()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,19 +17,7 @@ from rankwright.report.rankings import ranked_lists
 from rankwright.report.reasons import reasons_of
 from rankwright.report.report import write_report
 from tests.comparison_sample import make_comparison
-from tests.systems.conftest import missing
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# As root in a container, without a network.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from tests.systems.browsing import CONTRAST, FOCUS
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +30,6 @@ def page_file(result: Comparison, tmp_path_factory: pytest.TempPathFactory) -> P
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(result, path, title="Demo <b>&</b>")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright import sync_api as api
-
-    found = os.environ.get("RANKWRIGHT_BROWSER") or next(
-        filter(None, map(shutil.which, BROWSERS)), None
-    )
-    if found is None:
-        missing(f"a browser: none of {', '.join(BROWSERS)} is installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -321,45 +292,6 @@ def test_every_control_is_reached_by_tab(page: Any) -> None:
             unseen.add(stop)
     assert unseen == set()  # of what has the focus one sees that it has
     assert {str(i) for i in range(wanted)} <= seen
-
-
-FOCUS = """
-() => {
-  const e = document.activeElement;
-  if (e === document.body) return true;
-  const mark = e.querySelector(':scope > .mark'); // of a point, which has no outline
-  if (mark) return parseFloat(getComputedStyle(mark).strokeWidth) >= 2;
-  const style = getComputedStyle(e);
-  return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
-}
-"""
-CONTRAST = """
-() => {
-  const parse = c => (c.match(/[\\d.]+/g) || []).map(Number);
-  const linear = v => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-  const light = c => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
-  const behind = e => {
-    for (; e; e = e.parentElement) {
-      const c = parse(getComputedStyle(e).backgroundColor);
-      if (c.length === 3 || c[3] === 1) return c;
-    }
-    return [255, 255, 255];
-  };
-  const bad = [];
-  for (const e of document.querySelectorAll('body *')) {
-    const text = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
-    if (!text || !e.checkVisibility() || e.closest('script, style, noscript')) continue;
-    const style = getComputedStyle(e);
-    const color = parse(e instanceof SVGElement ? style.fill : style.color);
-    const [a, b] = [light(color), light(behind(e))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    const size = parseFloat(style.fontSize);
-    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
-    if (ratio < (large ? 3 : 4.5)) bad.push([e.outerHTML.slice(0, 80), ratio]);
-  }
-  return bad;
-}
-"""
 
 
 def test_text_stands_out_in_light_and_dark(page: Any) -> None:

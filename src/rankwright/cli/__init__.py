@@ -33,6 +33,7 @@ from rankwright.cli import (
     predict,
     replay,
     reproduce,
+    serve,
     simulate,
     train,
     tune,
@@ -110,6 +111,7 @@ for command in (
     app.command()(with_columns(command))
 app.add_typer(datasets.app, name="datasets")
 app.command()(reproduce.reproduce)
+app.command()(serve.serve)
 app.command()(replay.replay)
 app.add_typer(log.app, name="log")
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name
-from rankwright.data.validation import Floats, Matrix
+from rankwright.evaluation.drift import feature_moments, mean_shift
 from rankwright.report.content import Examined
 
 _MOST_BARS = 12
 _MOST_BINS = 8  # whose names are longer
-_MOST_ROWS = 200_000  # documents that moments are taken over
 _MOST_SHOWN = 8  # features
 _NOTABLE = 0.1  # standard deviations; less is what chance does to a few hundred documents
 
@@ -85,12 +82,9 @@ def histogram(columns: list[Any]) -> list[tuple[str, list[float]]]:
 
 
 def drifts(train: Dataset, test: Dataset) -> list[Drift]:
-    r"""Return the features that differ most, :math:`|\mu_t - \mu_0| / \sqrt{(s_t^2 + s_0^2)/2}`."""
+    """Return the features whose means differ most (:mod:`rankwright.evaluation.drift`)."""
     first, second = feature_moments(train.X), feature_moments(test.X)
-    spread = np.sqrt((first[1] + second[1]) / 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        difference = np.where(spread > 0, (second[0] - first[0]) / spread, 0.0)
-    difference = np.nan_to_num(difference)
+    difference = mean_shift(first, second)
     order = np.argsort(-np.abs(difference), kind="stable")[:_MOST_SHOWN]
     return [
         Drift(
@@ -102,20 +96,3 @@ def drifts(train: Dataset, test: Dataset) -> list[Drift]:
         for j in order.tolist()
         if difference[j] != 0
     ]
-
-
-def feature_moments(X: Matrix) -> tuple[Floats, Floats]:
-    """Return mean and variance of each feature, over evenly taken rows; NaN is left out."""
-    step = -(-X.shape[0] // _MOST_ROWS) or 1
-    rows = X[::step]
-    if sp.issparse(rows):
-        matrix = rows.astype(np.float64)
-        mean = np.asarray(matrix.mean(axis=0)).ravel()
-        square = np.asarray(matrix.multiply(matrix).mean(axis=0)).ravel()
-        return mean, np.maximum(square - mean**2, 0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a feature that is never known is NaN
-        return (
-            np.nanmean(rows, axis=0, dtype=np.float64),
-            np.nanvar(rows, axis=0, dtype=np.float64),
-        )

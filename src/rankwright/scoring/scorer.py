@@ -82,7 +82,7 @@ class Scorer:
         path : str or path-like
             The file.
         """
-        return read_model(path, cls._unpack)
+        return read_model(path, cls.unpack)
 
     @classmethod
     def from_model(cls, model: Any) -> Self:
@@ -109,7 +109,8 @@ class Scorer:
         return cls._of_state(name, copied)
 
     @classmethod
-    def _unpack(cls, stream: IO[bytes]) -> Self:
+    def unpack(cls, stream: IO[bytes]) -> Self:
+        """Read what a model file holds; DataError, without a path, if it cannot be one."""
         saved = read_saved(stream, _objects)
         check_features_in(saved.fitted)
         state = saved.params | saved.fitted

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 Feature = float | None  # None is a missing value
 
 
-class Document(Struct, forbid_unknown_fields=True):
+class Document(Struct, forbid_unknown_fields=True, gc=False):
     """A document: its id, and its features in the model's order or by their names."""
 
     id: str
@@ -28,7 +28,7 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     explain: bool = False
 
 
-class Placed(Struct, omit_defaults=True):
+class Placed(Struct, omit_defaults=True, gc=False):
     """A document of an answer, best first."""
 
     id: str
@@ -49,7 +49,7 @@ class Ranked(Struct):
     documents: list[Placed]
 
 
-class LabelledDocument(Struct, forbid_unknown_fields=True):
+class LabelledDocument(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A document of a feedback that brings its features."""
 
     id: str
@@ -57,7 +57,7 @@ class LabelledDocument(Struct, forbid_unknown_fields=True):
     label: float | None = None  # None: no label, or clicks say it
 
 
-class Feedback(Struct, forbid_unknown_fields=True):
+class Feedback(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """``POST /v1/feedback``: labels or clicks, for a ranking or for documents that come along.
 
     Exactly one of ``ranking_id`` and ``documents``; exactly one of ``labels``, ``clicks`` and the
@@ -117,6 +117,14 @@ class Promotion(Struct, forbid_unknown_fields=True):
     """``POST /v1/models/promote``: which model to serve."""
 
     model: int
+
+
+class Promoted(Struct):
+    """Who ranks after a promotion, and who did before."""
+
+    model: int
+    version: str
+    previous: int | None
 
 
 class NewExperiment(Struct, forbid_unknown_fields=True):

@@ -267,6 +267,38 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class ArmSums:
+    """What the judged rankings of one arm add up to.
+
+    Attributes
+    ----------
+    queries, rankings : int
+        How many have a value.
+    total : float
+        Sum over the queries of the mean value of their rankings.
+    squares : float
+        Sum of the squares of these means.
+    """
+
+    queries: int = 0
+    rankings: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the queries; None without any."""
+        return self.total / self.queries if self.queries else None
+
+    @property
+    def spread(self) -> float:
+        """Sum of the squared differences of the queries' values from their mean."""
+        if not self.queries:
+            return 0.0
+        return max(self.squares - self.total**2 / self.queries, 0.0)  # less is rounding
+
+
+@dataclass(frozen=True)
 class Serving:
     """Who ranks now.
 

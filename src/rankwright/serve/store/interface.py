@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rankwright.serve.records import (
+    ArmSums,
     Event,
     Experiment,
     LearnerRecord,
@@ -34,11 +35,12 @@ class OvertakenError(RuntimeError):
 
 @dataclass(frozen=True)
 class Counts:
-    """How much there is: feedback events, rankings, and bytes on disk."""
+    """How much there is: feedback events, rankings, bytes on disk; and the log's last place."""
 
     events: int
     rankings: int
     n_bytes: int
+    last: int = 0
 
 
 class Election(Protocol):
@@ -76,12 +78,20 @@ class Store(Protocol):
         """Return a ranking; None if it is not there."""
         ...
 
+    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+        """Return those of these rankings that are there, by their ids."""
+        ...
+
     def last_rankings(self, count: int) -> list[Ranking]:
         """Return the newest rankings, newest first."""
         ...
 
     def events(self, after: int, limit: int) -> list[Event]:
         """Return the events behind a place, in order, at most so many."""
+        ...
+
+    def known_events(self, event_ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the digests of those of these events that the log has, by their ids."""
         ...
 
     def counts(self) -> Counts:
@@ -169,6 +179,10 @@ class Store(Protocol):
 
     def experiments(self) -> list[Experiment]:
         """Return all, oldest first."""
+        ...
+
+    def arm_sums(self, experiment: Experiment) -> dict[str, ArmSums]:
+        """Return what the judged rankings of each arm, a and b, add up to."""
         ...
 
     def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:

@@ -34,6 +34,9 @@ _BEHIND = (
     .limit(bindparam("most"))
 )
 _ONE_RANKING = select(_rankings).where(_rankings.c.ranking_id == bindparam("ranking_id"))
+_THESE_RANKINGS = select(_rankings).where(
+    _rankings.c.ranking_id.in_(bindparam("ids", expanding=True))
+)
 _NEWEST = select(_rankings).order_by(_rankings.c.number.desc()).limit(bindparam("most"))
 _N_CONTROL = select(func.count()).where(_events.c.kind != "feedback")
 _RANGE = select(func.min(_rankings.c.number), func.max(_rankings.c.number))
@@ -51,10 +54,7 @@ def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int
 
     The place of a duplicate or a conflict is 0.
     """
-    known: dict[str, bytes] = {}
-    for i in range(0, len(events), _AT_A_TIME):
-        ids = [plain_text("event_id", new.event_id) for new in events[i : i + _AT_A_TIME]]
-        known.update((row.event_id, row.digest) for row in connection.execute(_KNOWN, {"ids": ids}))
+    known = digests_of(connection, [new.event_id for new in events])
     seq: int = connection.execute(_LAST).scalar_one()
     rows: list[dict[str, Any]] = []
     outcomes = []
@@ -72,6 +72,25 @@ def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int
     if rows:
         connection.execute(_INSERT_EVENTS, rows)
     return outcomes
+
+
+def digests_of(connection: Connection, event_ids: Sequence[str]) -> dict[str, bytes]:
+    """Return the digests of those of these events that the log has."""
+    known: dict[str, bytes] = {}
+    for i in range(0, len(event_ids), _AT_A_TIME):
+        ids = [plain_text("event_id", name) for name in event_ids[i : i + _AT_A_TIME]]
+        known.update((row.event_id, row.digest) for row in connection.execute(_KNOWN, {"ids": ids}))
+    return known
+
+
+def find_rankings(connection: Connection, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+    """Return those of these rankings that are there."""
+    found: dict[str, Ranking] = {}
+    for i in range(0, len(ranking_ids), _AT_A_TIME):
+        ids = [name for name in ranking_ids[i : i + _AT_A_TIME] if "\0" not in name]
+        rows = connection.execute(_THESE_RANKINGS, {"ids": ids})
+        found.update((row.ranking_id, row_ranking(row)) for row in rows)
+    return found
 
 
 def find_ranking(connection: Connection, ranking_id: str) -> Ranking | None:

@@ -11,6 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, delete, insert
 
 from rankwright.serve.records import (
+    ArmSums,
     Event,
     Experiment,
     LearnerRecord,
@@ -24,6 +25,7 @@ from rankwright.serve.records import (
 from rankwright.serve.store import control, learners, log, schema
 from rankwright.serve.store.backend import Backend
 from rankwright.serve.store.interface import Counts, Election
+from rankwright.serve.store.judgements import sums_by_arm
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,6 +58,11 @@ class SQLStore:
         """Return a ranking; None if it is not there."""
         return self._read(log.find_ranking, ranking_id)
 
+    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+        """Return those of these rankings that are there, by their ids."""
+        with self._backend.reading() as connection:
+            return log.find_rankings(connection, ranking_ids)
+
     def last_rankings(self, count: int) -> list[Ranking]:
         """Return the newest rankings, newest first."""
         return self._read(log.newest_rankings, count)
@@ -64,6 +71,11 @@ class SQLStore:
         """Return the events behind a place, in order, at most so many."""
         return self._read(log.read_events, after, limit)
 
+    def known_events(self, event_ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the digests of those of these events that the log has, by their ids."""
+        with self._backend.reading() as connection:
+            return log.digests_of(connection, event_ids)
+
     def counts(self) -> Counts:
         """Return how much there is."""
         with self._backend.reading() as connection:
@@ -71,6 +83,7 @@ class SQLStore:
                 log.count_feedback(connection),
                 log.count_rankings(connection),
                 self._backend.n_bytes(connection),
+                log.last_place(connection),
             )
 
     def expire(self, before: float) -> int:
@@ -144,6 +157,11 @@ class SQLStore:
     def end_experiment(self, at: float, event_id: str) -> Experiment:
         """End the one that runs: an event of the log; ValueError without one."""
         return self._append(control.end, at, event_id)
+
+    def arm_sums(self, experiment: Experiment) -> dict[str, ArmSums]:
+        """Return what the judged rankings of each arm, a and b, add up to."""
+        with self._backend.reading() as connection:
+            return sums_by_arm(connection, experiment)
 
     def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
         """Return query and value of the judged rankings of each arm, in the order of the log."""
