@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankwright import (
         baselines,
+        client,
         comparison,
         data,
         distilling,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         problems,
         report,
         scoring,
+        serve,
         solvers,
         streaming,
         text,
@@ -111,6 +113,7 @@ _WHERE = {
 }
 _PACKAGES = (
     "baselines",
+    "client",
     "comparison",
     "data",
     "distilling",
@@ -130,6 +133,7 @@ _PACKAGES = (
     "problems",
     "report",
     "scoring",
+    "serve",
     "solvers",
     "streaming",
     "text",
@@ -163,6 +167,7 @@ __all__ = [
     "Scorer",
     "WidrowHoff",
     "baselines",
+    "client",
     "compare",
     "comparison",
     "data",
@@ -192,6 +197,7 @@ __all__ = [
     "report",
     "save",
     "scoring",
+    "serve",
     "solvers",
     "stream",
     "streaming",

@@ -96,6 +96,8 @@ def test_token_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.chmod(0o644)
     with pytest.raises(ValueError, match="chmod 600"):
         read_tokens(str(path))
+    path.chmod(0o440)  # as systemd hands a credential to a unit
+    assert read_tokens(str(path)).known
     path.chmod(0o600)
     assert len(read_tokens(str(path)).known) == 3
     path.write_text("# none\n", encoding="utf-8")

@@ -13,3 +13,12 @@
 
 This package needs the extra ``serve``; nothing else of the library needs this package.
 """
+
+import typing
+
+from rankwright.packages import shown_by
+
+if typing.TYPE_CHECKING:
+    from rankwright.serve.names import *  # noqa: F403
+else:
+    __getattr__, __dir__ = shown_by("rankwright.serve")

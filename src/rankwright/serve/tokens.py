@@ -50,8 +50,8 @@ def read_tokens(path: str | None) -> Tokens:
         return parse_tokens(os.environ.get(VARIABLE, ""), VARIABLE)
     try:
         with open(path, encoding="utf-8") as file:
-            others = stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077
-            if others:
+            # A group may: systemd's credentials and Kubernetes' secrets are given to one.
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o027:
                 raise ValueError(f"{path} can be read by others: run chmod 600 {Path(path).name}.")
             found = parse_tokens(file.read(1 << 20), path)
     except OSError as error:
