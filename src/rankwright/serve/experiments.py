@@ -37,6 +37,7 @@ from rankwright.serve.records import ArmSums, Experiment, Ranking
 
 METRIC = "NDCG@10"
 _LEVEL = 0.05
+_ROUNDING = 1e-9  # means of equal values differ by less
 _TYPICAL = 0.05  # the difference that the interval is sharpest for
 
 
@@ -67,15 +68,14 @@ def judged_arm(experiment: Experiment | None, ranking: Ranking) -> str | None:
         return None
     arm = arm_of(experiment, ranking.query)
     model = ranking.version.partition("+")[0]
-    same = ranking.arm == arm and model == str(model_of(experiment, arm))
-    return arm if same else None
+    return arm if model == str(model_of(experiment, arm)) else None
 
 
 def difference_interval(a: ArmSums, b: ArmSums) -> tuple[float, float]:
     """Return the ends of the interval of b's mean less a's, which hold at every moment at once.
 
     Infinite below 30 queries an arm. Where no value differs from the others of its arm, both ends
-    are the difference.
+    are the difference, but for rounding.
     """
     if min(a.queries, b.queries) < FEW_QUERIES:
         return -math.inf, math.inf
@@ -86,10 +86,10 @@ def difference_interval(a: ArmSums, b: ArmSums) -> tuple[float, float]:
         sum(pooled / arm.queries for arm in (a, b)),
     )
     if variance == 0:
-        return difference, difference
+        return difference - _ROUNDING, difference + _ROUNDING
     r = _TYPICAL**2 / variance
     factor = math.sqrt(2 * (r + 1) / r * math.log(math.sqrt(r + 1) / _LEVEL))
-    half = math.sqrt(variance) * factor
+    half = max(math.sqrt(variance) * factor, _ROUNDING)
     return difference - half, difference + half
 
 

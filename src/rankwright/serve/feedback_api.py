@@ -51,6 +51,7 @@ _many = msgspec.json.Decoder(list[msgspec.Raw])
 _LARGE = 1 << 17  # bytes of a body that a thread takes care of, so that others need not wait
 _YOUNG = 2.0  # seconds that a ranking may take from another process to the store
 _AGAIN = 0.05
+_SHOWN = 512  # characters of an id in an answer: one that is too long is not sent back
 
 
 @dataclass(slots=True)
@@ -272,7 +273,7 @@ def _answer_events(service: Service, batch: Batch) -> Answer:
 
 
 def _entry(heard: Heard) -> Accepted:
-    name = heard.feedback.event_id if heard.feedback else msgspec.UNSET
+    name = heard.feedback.event_id[:_SHOWN] if heard.feedback else msgspec.UNSET
     if heard.refusal is None:
         return Accepted(True, heard.duplicate, name)
     field = heard.refusal.field

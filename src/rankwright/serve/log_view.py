@@ -13,7 +13,8 @@ from rankwright.serve.ranking_view import shown_ranking
 from rankwright.serve.service import Service
 from rankwright.serve.store.interface import Counts
 
-_RANKINGS = 20
+_RANKINGS = _EXPERIMENTS = 20
+_MODELS = 50  # the newest, and those that serve or may be rolled back to
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class LogViewer:
         line = LossLine([], [], [])
         if learner is not None:
             thin = self._lines.setdefault(number, ThinLine())
-            thin.read(store, number)
+            thin.read(store, learner)
             line = thin.line(learner)
         models = model_versions(service)
         return LogView(
@@ -58,11 +59,16 @@ class LogViewer:
             serving=_incumbent(service, models, number),
             promise=None if learner is None else promise_of(store, learner),
             line=line,
-            models=models,
+            models=_newest(models, {number, serving.previous}),
             previous=serving.previous,
-            experiments=service.results.all(),
+            experiments=service.results.all()[-_EXPERIMENTS:],
             rankings=[shown_ranking(ranking) for ranking in store.last_rankings(_RANKINGS)],
         )
+
+
+def _newest(models: list[ModelVersion], needed: set[int | None]) -> list[ModelVersion]:
+    old, new = models[:-_MODELS], models[-_MODELS:]
+    return [one for one in old if one.serving or one.model in needed] + new
 
 
 def _incumbent(service: Service, models: list[ModelVersion], number: int) -> Incumbent:

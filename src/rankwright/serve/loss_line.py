@@ -10,8 +10,7 @@ from rankwright.serve.records import LearnerRecord, Mark
 from rankwright.serve.store.interface import Store
 
 MOST_POINTS = 300
-_PAGE = 1_000  # marks that are read at a time
-_MOST_PAGES = 20  # at a look: a long history is read over several
+_ALL = 1_000  # events over which every mark is read
 
 
 class LossPoint(NamedTuple):
@@ -50,13 +49,19 @@ class ThinLine:
         if not self._points or point.learned - self._points[-1].learned >= self._step:
             self._points.append(point)
 
-    def read(self, store: Store, model_id: int) -> None:
-        """Read on in the store."""
-        for _ in range(_MOST_PAGES):
-            marks = store.marks(model_id, self._position, _PAGE)
-            self.extend(marks)
-            if len(marks) < _PAGE:
-                return
+    def read(self, store: Store, learner: LearnerRecord) -> None:
+        """Read on in the store, up to where the learner is.
+
+        Over a long way only marks at even distances are read, so that it never takes long.
+        """
+        way = learner.position - self._position
+        if way <= _ALL:
+            self.extend(store.marks(learner.model_id, self._position, _ALL))
+            return
+        begin = self._position
+        for i in range(self._most):
+            after = max(self._position, begin + i * way // self._most)
+            self.extend(store.marks(learner.model_id, after, 1))
 
     def line(self, learner: LearnerRecord) -> LossLine:
         """Return the line, up to where the learner is now."""
