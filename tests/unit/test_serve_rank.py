@@ -362,6 +362,11 @@ def test_a_wrong_table_is_refused(limited: Caller) -> None:
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(compressed, table.schema, options=options) as writer:
         writer.write_table(table)
+    whole = as_arrow(**fine)
+    headless = whole[8 + int.from_bytes(whole[4:8], "little") :]
+    # The kind of the first message, and an offset in it: reading it as a schema was a crash.
+    strange = bytearray(as_arrow(**fine, query=["a", "b"]))
+    strange[29], strange[217] = 127, 128
     nulls = io.BytesIO()
     batch = pa.record_batch([pa.nulls(10**6)], ["feature 1"])
     with pa.ipc.new_stream(nulls, batch.schema) as writer:
@@ -375,9 +380,11 @@ def test_a_wrong_table_is_refused(limited: Caller) -> None:
         (as_arrow(**{**fine, "feature 1": ["x", "y"]}), "?query=q", "numbers"),
         (as_arrow(**fine, query=["a", "b"]).replace(b"feature 3", b"feature 2"), "", "once"),
         (as_arrow(**by_name(X[:0])), "?query=q", "a document at least"),
-        (as_arrow(**fine, id=pa.array(["a", "b"]).dictionary_encode()), "?query=q", "numbers"),
+        (as_arrow(**fine, id=pa.array(["a", "b"]).dictionary_encode()), "?query=q", "dictionaries"),
         (compressed.getvalue(), "?query=q", "compressed"),
         (nulls.getvalue(), "?query=q", "numbers"),
+        (headless, "?query=q", "begin with a schema"),
+        (bytes(strange), "", "begin with a schema"),
         (b"ARROW1", "?query=q", "cannot be read"),
         (b"", "?query=q", "cannot be read"),
     ):

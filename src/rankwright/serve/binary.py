@@ -150,22 +150,23 @@ def arrow_table(body: bytes, most: int, texts: tuple[str, ...] = ("id", "query")
 
 
 def _messages(pa: Any, ipc: Any, body: bytes, texts: tuple[str, ...]) -> tuple[Any, list[Any]]:
-    reader = ipc.MessageReader.open_stream(pa.py_buffer(body))
-    schema = ipc.read_schema(reader.read_next_message())
+    # First what the messages say they are: nothing of Arrow looks at a body that was not checked.
+    messages = ipc.MessageReader.open_stream(pa.py_buffer(body))
+    if messages.read_next_message().type != "schema":
+        raise _no_arrow("it must begin with a schema")
+    for message in messages:
+        if message.type != "record batch":
+            raise _no_arrow("it must have a schema and rows, without dictionaries")
+        _check_message(message.metadata.to_pybytes())
+    reader = ipc.open_stream(pa.py_buffer(body))
+    schema = reader.schema
     if len(set(schema.names)) < len(schema.names):
         raise _no_arrow("each name must be there once")
     for item in schema:
         text = item.name in texts and _is_text(pa, item.type)
         if not (text or pa.types.is_integer(item.type) or _is_float(pa, item.type)):
             raise _no_arrow(f"the column {item.name!r:.80} must hold numbers, not {item.type}")
-    batches: list[Any] = []
-    while True:
-        try:
-            message = reader.read_next_message()
-        except StopIteration:
-            return schema, batches
-        _check_message(message.metadata.to_pybytes())
-        batches.append(ipc.read_record_batch(message, schema))
+    return schema, list(reader)
 
 
 def _is_text(pa: Any, kind: Any) -> bool:
