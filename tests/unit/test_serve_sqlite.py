@@ -87,7 +87,7 @@ def test_places_where_no_store_can_be(
 
 
 def test_a_store_that_is_not_there(path: str) -> None:
-    with pytest.raises(StoreError, match="cannot be opened as a store: No such file"):
+    with pytest.raises(StoreError, match="has no rankwright store in it, or is not there"):
         open_store(path, create=False)
     assert not os.path.exists(path)
     Path(path).touch()
@@ -102,6 +102,7 @@ def test_a_file_of_something_else(path: str, content: bytes) -> None:
         open_store(path)
     assert "\n" not in str(refusal.value)
     assert Path(path).read_bytes() == content
+    assert os.listdir(os.path.dirname(path)) == ["rankwright.db"]
 
 
 def test_a_database_of_something_else_is_left_alone(path: str) -> None:
@@ -116,6 +117,17 @@ def test_an_empty_file_becomes_a_store(path: str) -> None:
     Path(path).touch()
     open_store(path).close()
     open_store(path, create=False).close()
+
+
+def test_one_who_was_killed_while_making_a_store_is_in_nobodys_way(path: str) -> None:
+    Path(f"{path}.new").write_bytes(b"half")
+    Path(f"{path}.new-journal").write_bytes(b"half")
+    open_store(path).close()
+    assert sorted(os.listdir(os.path.dirname(path))) == [
+        "rankwright.db",
+        "rankwright.db.lock",
+        "rankwright.db.next",
+    ]
 
 
 def test_the_settings_are_those_of_a_durable_store(path: str) -> None:

@@ -16,13 +16,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from rankwright.data.lock import Lock
 from rankwright.exceptions import DataError
-from rankwright.serve.store.backend import translated
+from rankwright.serve.store.backend import first_words, translated
+from rankwright.serve.store.files import identify, make_empty_store
 from rankwright.serve.store.interface import StoreError, StoreUnavailableError
 from rankwright.serve.store.pinned import Pinned
 from rankwright.serve.store.turns import Turns
 
-APPLICATION = 0x726B7772  # "rkwr": what `file` and we know a store by
-_NUMBER = APPLICATION.to_bytes(4, "big")
 _PATIENCE = 15_000  # milliseconds that a writer waits for another
 _LONGEST_WAL = 64 << 20
 _LOOK = 5.0  # seconds between two looks at it
@@ -57,8 +56,11 @@ class SQLiteBackend:
         self._pid = os.getpid()
         self._next_look = 0.0
         _check_owner(self.path, self.name)
-        self._file = _make_file(self.path, self.name, create)
+        file = identify(self.path, self.name)
+        if file is None and not create:
+            raise StoreError(f"{self.name}: has no rankwright store in it, or is not there.")
         self._turns = self._open_turns()
+        self._file = file or self._make()
         self._engine = self._open()
         _owners.setdefault(self.path, set()).add(self._pid)
 
@@ -67,8 +69,25 @@ class SQLiteBackend:
             return Turns(self.path, _PATIENCE / 1000)
         except OSError as error:
             raise StoreError(
-                f"{self.name}: cannot be locked by a file beside it: {error.strerror}."
+                f"{self.name}: cannot be opened as a store: {error.strerror}."
             ) from error
+
+    def _make(self) -> os.stat_result:
+        """Make the file, unless another process just did."""
+        try:
+            with translated(self.name, why_sqlite), self._turns.mine():
+                if identify(self.path, self.name) is None:
+                    make_empty_store(self.path)
+            file = identify(self.path, self.name)
+        except sqlite3.Error as error:
+            self._turns.close()
+            reason = why_sqlite(error) or first_words(error)
+            raise StoreUnavailableError(f"{self.name}: {reason}.") from error
+        except BaseException:
+            self._turns.close()
+            raise
+        assert file is not None
+        return file
 
     def _open(self) -> Engine:
         engine = create_engine(
@@ -84,11 +103,6 @@ class SQLiteBackend:
 
     def _set_up(self, connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions begin where we say
-        if connection.execute("PRAGMA page_count").fetchone() == (0,):
-            # Before the first table or never: freed pages can be given back. The number goes into
-            # the file itself, not the WAL: whoever opens the file knows what it is.
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
         for name, wanted in _SETTINGS.items():
             connection.execute(f"PRAGMA {name} = {wanted}").fetchall()
             found = connection.execute(f"PRAGMA {name}").fetchone()
@@ -215,22 +229,6 @@ def _begin(connection: Connection) -> None:
 def _check_owner(path: str, name: str) -> None:
     if _owners.get(path, set()) - {os.getpid()}:
         raise StoreError(f"{name}: was open before a fork; start processes that use it with spawn.")
-
-
-def _make_file(path: str, name: str, create: bool) -> os.stat_result:
-    """Make an empty file that only its owner reads; WAL and the rest get its permissions."""
-    try:
-        if create:
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with open(path, "rb") as file:
-            header = file.read(100)
-            found = os.fstat(file.fileno())
-    except OSError as error:
-        raise StoreError(f"{name}: cannot be opened as a store: {error.strerror}.") from error
-    if header and not (header.startswith(b"SQLite format 3\0") and header[68:72] == _NUMBER):
-        raise StoreError(f"{name}: is not a rankwright store; name another file with --store.")
-    return found
 
 
 def _bytes_of(path: str) -> int:
