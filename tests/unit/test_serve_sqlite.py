@@ -318,6 +318,19 @@ def test_one_who_keeps_the_store_locked(path: str, monkeypatch: pytest.MonkeyPat
     store.close()
 
 
+def test_who_writes_has_the_lock_from_the_beginning(path: str) -> None:
+    """Whoever reads first and locks later may find that what was read is no longer so."""
+    open_store(path).close()
+    backend = SQLiteBackend(path, create=False)
+    with (
+        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other,
+        backend.writing(append=True),
+        pytest.raises(sqlite3.OperationalError, match="locked"),
+    ):
+        other.execute("BEGIN IMMEDIATE")
+    backend.close()
+
+
 def test_turns_end_with_patience(tmp_path: Path) -> None:
     path = str(tmp_path / "x")
     one, other = Turns(path, 5.0), Turns(path, 0.05)
