@@ -156,7 +156,9 @@ def test_charts_are_sentences_and_tables_too(page: Any, site: Site) -> None:
     page.locator("#loss summary").click()
     first = page.locator("#loss tbody tr").first
     assert first.locator("th").inner_text() == "300"
-    assert float(first.locator("td").nth(1).inner_text()) == pytest.approx(learner.loss, rel=5e-3)
+    bound, loss = (float(text) for text in first.locator("td").all_inner_texts())
+    assert loss == pytest.approx(learner.loss, rel=5e-3)
+    assert bound == pytest.approx(learner.bound, rel=5e-3)
     # It stays open, and goes on, when there is more.
     fill(site.service, 50, "more", 3)
     eventually(page, "document.querySelector('#loss tbody th').textContent === '350'")
