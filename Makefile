@@ -113,7 +113,7 @@ check: $(VENV)/installed ## ruff, mypy, import-linter, clang-format, codespell, 
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run --Werror cpp/*.hpp cpp/*.cpp fuzz/*.cpp tests/native/*.cpp
-	$(BIN)/codespell src cpp tests docs benchmarks examples fuzz/*.cpp *.md
+	$(BIN)/codespell src cpp tests docs benchmarks deploy examples fuzz/*.cpp *.md
 	$(MAKE) --no-print-directory stubs STUB=build/_kernels.pyi
 	diff -u src/rankwright/_kernels.pyi build/_kernels.pyi
 
