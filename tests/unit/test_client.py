@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import numpy as np
@@ -586,7 +587,40 @@ def test_mistakes_are_told_before_anything_is_sent(
     assert all(request.url.path == "/v1/rank" for request in service.requests)
 
 
+def test_a_learner_that_does_not_come_after(client: Client, service: Service) -> None:
+    state = {"events": 5, "learned": 2, "model": "1+2", "cumulative_loss": 1.0, "bound": None}
+    service.faults = [lambda _: httpx.Response(200, json=state | {"behind": 3})] * 3
+    with pytest.raises(TimeoutError, match=r"^the learner is 3 events behind after 0 s\."):
+        client.wait_learned(timeout=0)
+    service.faults = [
+        lambda _: httpx.Response(200, json=state | {"behind": 3}),
+        lambda _: httpx.Response(200, json=state | {"behind": 4, "events": 8}),
+        lambda _: httpx.Response(200, json=state | {"behind": 4, "events": 9}),  # all of the five
+    ]
+    assert client.wait_learned(timeout=60).events == 9
+
+
 # ---- the house ----
+
+
+def test_no_proxy_stands_before_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with Client(f"http://127.0.0.1:{server.server_port}", retries=0) as client:
+            assert client.models() == []
+        thread.join()
 
 
 def test_threads_share_a_client(service: Service) -> None:
