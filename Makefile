@@ -47,7 +47,7 @@ $(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
 	$(PEERS)/bin/python -m pip install -q --upgrade pip
 	$(PEERS)/bin/python -m pip install -q pytest hypothesis -r benchmarks/requirements.txt
 	$(PEERS)/bin/python -m pip install -q --force-reinstall --no-deps dist/*.whl
-	$(PEERS)/bin/python -m pip install -q dist/*.whl
+	$(PEERS)/bin/python -m pip install -q "$$(ls dist/*.whl)[serve]"
 	touch $@
 
 # The engines that exports go to beside the tools of $(VENV); those that cannot be installed are skipped.
