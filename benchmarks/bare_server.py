@@ -14,13 +14,13 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from rankwright.serve.binary import NPY, npy_matrix
-from rankwright.serve.bodies import Placed, Ranked, RankRequest
+from rankwright.serve.bodies import PlacedDocument, Ranked, RankRequest
+from rankwright.serve.http.binary import NPY, npy_matrix
 
 N_DOCS = 100
 _decoder = msgspec.json.Decoder(RankRequest)
 _STORED = msgspec.json.encode(
-    Ranked("0" * 26, "1", [Placed(str(i), 1 / (i + 1), i + 1) for i in range(N_DOCS)])
+    Ranked("0" * 26, "1", [PlacedDocument(str(i), 1 / (i + 1), i + 1) for i in range(N_DOCS)])
 )
 _HEADERS = [
     (b"content-type", b"application/json"),

@@ -14,7 +14,7 @@ import zstandard
 
 import rankwright as rw
 from fuzz.targets import ABOUT, KEY
-from rankwright.comparison.store import open_store, write_result
+from rankwright.comparison.store import open_trial_store, write_result
 from rankwright.linear import TopicRankers
 from rankwright.models import MODELS, make_model
 
@@ -123,7 +123,7 @@ def _study() -> Seeds:
     path = CORPUS / "seed.jsonl"
     one: list[dict[str, Any]] = [{"value": 0.5, "params": {"alpha": 0.1}}]
     for name, results in {"empty": [], "one": one}.items():
-        with open_store(path, ABOUT) as store:
+        with open_trial_store(path, ABOUT) as store:
             for i, result in enumerate([*results, {"value": None, "folds": [0.5, None]}]):
                 store.add(f"{i}-version", result)
         yield f"{name}.jsonl", path.read_bytes()

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import rankwright as rw
 from fuzz import mutators
 from rankwright.comparison import read_lineup
-from rankwright.comparison.store import open_store, read_result
+from rankwright.comparison.store import open_trial_store, read_result
 from rankwright.data.dataset import Dataset
 from rankwright.data.scores import read_scores
 from rankwright.data.trec import document_names
@@ -156,7 +156,7 @@ def _scores(path: Path) -> None:
 
 
 def _study(path: Path) -> None:
-    with open_store(path, ABOUT) as store:
+    with open_trial_store(path, ABOUT) as store:
         for key in store.results:
             store.find(key)
 

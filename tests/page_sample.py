@@ -16,18 +16,18 @@ import uvicorn
 
 import rankwright as rw
 from rankwright.persistence import packed
-from rankwright.serve.app import make_app
-from rankwright.serve.board import Board
-from rankwright.serve.drift import DriftWatch
-from rankwright.serve.experiments import arm_of
-from rankwright.serve.learner import Learner
-from rankwright.serve.ranking_ids import new_ranking_id
-from rankwright.serve.records import Kind, Lesson, NewEvent, Ranking
-from rankwright.serve.service import Service
+from rankwright.serve.http.app import make_app
+from rankwright.serve.http.ranking_ids import new_ranking_id
+from rankwright.serve.http.service import Service
+from rankwright.serve.http.tokens import Tokens
+from rankwright.serve.learning.learner import Learner
+from rankwright.serve.ranking.board import Board
+from rankwright.serve.records import EventLesson, Kind, NewEvent, RankingRecord
 from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
-from rankwright.serve.tokens import Tokens
-from rankwright.serve.writer import Writer
+from rankwright.serve.store.writer import Writer
+from rankwright.serve.watching.drift import DriftWatch
+from rankwright.serve.watching.experiments import arm_of
 
 N_FEATURES = 6
 NAMES = ["bm25_title", "bm25_body", "price", "clicks_7d", "age_days", "rating"]
@@ -76,7 +76,7 @@ def fill(
         name = f"{query} {i}"
         model, arm = look.pick(name)
         ids = [f"d{j}" for j in range(8)]
-        ranking = Ranking(
+        ranking = RankingRecord(
             new_ranking_id(time()), time(), name, model.version, arm, ids, model.rank(X), X
         )
         rankings.append(ranking)
@@ -88,7 +88,7 @@ def fill(
                 time(),
                 Kind.feedback,
                 b"%d" % i,
-                Lesson(name, ids, labels, X),
+                EventLesson(name, ids, labels, X),
                 ranking.ranking_id,
                 model.version,
                 arm,

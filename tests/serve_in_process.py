@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from rankwright.client import Client
-from rankwright.serve.app import make_app
-from rankwright.serve.learner import Learner
+from rankwright.serve.http.app import make_app
+from rankwright.serve.learning.learner import Learner
 from rankwright.serve.settings import Settings
 from rankwright.serve.starting import prepare
 from rankwright.serve.store import open_store

@@ -14,9 +14,9 @@ import numpy as np
 import rankwright as rw
 from rankwright.estimator import Ranker
 from rankwright.persistence import packed, unpack_model
-from rankwright.serve.learner import Learner
-from rankwright.serve.lessons import why_it_cannot_learn
-from rankwright.serve.records import Event, Kind, LearnerRecord, Lesson, NewEvent
+from rankwright.serve.learning.learner import Learner
+from rankwright.serve.learning.lessons import why_it_cannot_learn
+from rankwright.serve.records import EventLesson, EventRecord, Kind, LearnerRecord, NewEvent
 from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import Store
@@ -71,7 +71,7 @@ def other_model() -> Any:
     return rw.LinearRanker().fit(X, graded(X), np.repeat(np.arange(10), 6))
 
 
-def lesson(seed: int, what: str = "good", n_docs: int | None = None) -> Lesson:
+def lesson(seed: int, what: str = "good", n_docs: int | None = None) -> EventLesson:
     """Return a lesson; ``what`` says what is wrong with it."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7)) if n_docs is None else n_docs
@@ -89,7 +89,7 @@ def lesson(seed: int, what: str = "good", n_docs: int | None = None) -> Lesson:
             labels[0] = 17.5
         case "none":
             X = None
-    return Lesson(f"q{seed}", [f"d{i}" for i in range(n)], labels, X)
+    return EventLesson(f"q{seed}", [f"d{i}" for i in range(n)], labels, X)
 
 
 def feedback(seed: int, what: str = "good", at: float = 0.0, **more: Any) -> NewEvent:
@@ -125,7 +125,7 @@ def learn_all(store: Store, **settings: Any) -> None:
         pass
 
 
-def all_events(store: Store) -> list[Event]:
+def all_events(store: Store) -> list[EventRecord]:
     """Return the log."""
     return store.events(0, 1_000_000)
 
@@ -137,7 +137,7 @@ def record_of(store: Store, model_id: int = 1) -> LearnerRecord:
     return found
 
 
-def is_served(model_id: int, before: Sequence[Event]) -> bool:
+def is_served(model_id: int, before: Sequence[EventRecord]) -> bool:
     """Tell whether a model is served after these events, looked at from the end."""
     for event in reversed(before):
         told = event.new.details
@@ -152,7 +152,7 @@ def is_served(model_id: int, before: Sequence[Event]) -> bool:
 
 
 def twin(
-    content: bytes, model_id: int, events: Sequence[Event]
+    content: bytes, model_id: int, events: Sequence[EventRecord]
 ) -> tuple[bytes, dict[int, float], int]:
     """Learn a log by the estimator's own ``partial_fit``, one event after the other.
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwright.serve.records import Kind, Lesson, Mark, NewEvent, Ranking
+from rankwright.serve.records import EventLesson, Kind, Mark, NewEvent, RankingRecord
 
 Array = np.ndarray[Any, Any]
 
 
-def sample_lesson(n_docs: int = 3, n_features: int = 4, seed: int = 0) -> Lesson:
+def sample_lesson(n_docs: int = 3, n_features: int = 4, seed: int = 0) -> EventLesson:
     rng = np.random.default_rng(seed)
     ids = [f"d{i}" for i in range(n_docs)]
     labels = rng.integers(0, 3, n_docs).astype(np.float64)
-    return Lesson(f"q{seed}", ids, labels, rng.normal(size=(n_docs, n_features)))
+    return EventLesson(f"q{seed}", ids, labels, rng.normal(size=(n_docs, n_features)))
 
 
 def sample_event(event_id: str, seed: int = 0, at: float = 1000.0, **more: Any) -> NewEvent:
@@ -26,10 +26,10 @@ def sample_event(event_id: str, seed: int = 0, at: float = 1000.0, **more: Any) 
     return NewEvent(event_id, at, Kind.feedback, digest, sample_lesson(seed=seed), **more)
 
 
-def sample_ranking(ranking_id: str, at: float = 1000.0, features: bool = True) -> Ranking:
+def sample_ranking(ranking_id: str, at: float = 1000.0, features: bool = True) -> RankingRecord:
     X = np.arange(6.0, dtype=np.float32).reshape(3, 2) if features else None
     scores = np.array([0.5, -1.0, 2.0])
-    return Ranking(ranking_id, at, "q", "1+7", "b", ["a", "b", "c"], scores, X)
+    return RankingRecord(ranking_id, at, "q", "1+7", "b", ["a", "b", "c"], scores, X)
 
 
 def sample_mark(model_id: int, position: int, learned: int = 1) -> Mark:
@@ -51,7 +51,7 @@ def same_record(one: Any, other: Any) -> bool:
         return False
     for name in one.__dataclass_fields__:
         a, b = getattr(one, name), getattr(other, name)
-        if isinstance(a, Lesson):
+        if isinstance(a, EventLesson):
             if not same_record(a, b):
                 return False
         elif isinstance(a, np.ndarray) or isinstance(b, np.ndarray):

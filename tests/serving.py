@@ -15,13 +15,13 @@ import numpy as np
 
 import rankwright as rw
 from rankwright.persistence import packed
-from rankwright.serve.app import make_app
-from rankwright.serve.board import Board
-from rankwright.serve.service import Service
+from rankwright.serve.http.app import make_app
+from rankwright.serve.http.service import Service
+from rankwright.serve.ranking.board import Board
+from rankwright.serve.ranking.ways import can_learn, kind_of_content
 from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
-from rankwright.serve.ways import can_learn, kind_of_content
-from rankwright.serve.writer import Writer
+from rankwright.serve.store.writer import Writer
 
 Fields = dict[str, Any]
 

@@ -21,18 +21,18 @@ from hypothesis.extra import numpy as hnp
 
 from rankwright.serve.records import (
     ArmSums,
+    EventLesson,
+    Fate,
     Kind,
     LearnerRecord,
-    Lesson,
     NewEvent,
-    Outcome,
-    Ranking,
+    RankingRecord,
 )
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import OvertakenError, Store, StoreError
 from tests.serve_sample import same_record, sample_event, sample_mark, sample_ranking
 
-accepted, duplicate, conflict = Outcome.accepted, Outcome.duplicate, Outcome.conflict
+accepted, duplicate, conflict = Fate.accepted, Fate.duplicate, Fate.conflict
 ROOT = Path(__file__).parents[1]
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -173,7 +173,7 @@ class StoreContract:
 
     @pytest.mark.parametrize("text", ["a\0b", "\ud800", "\0"])
     def test_texts_that_no_database_holds(self, store: Store, text: str) -> None:
-        lesson = Lesson(text, ["a"], np.ones(1), None)
+        lesson = EventLesson(text, ["a"], np.ones(1), None)
         for new in (
             sample_event(text),
             sample_event("e", ranking_id=text),
@@ -212,10 +212,10 @@ class StoreContract:
         name = data.draw(TEXTS) + str(uuid.uuid4())
         digest = data.draw(st.binary(max_size=32))
         new = NewEvent(
-            name, 1.5, Kind.feedback, digest, Lesson(query, ids, labels, features),
+            name, 1.5, Kind.feedback, digest, EventLesson(query, ids, labels, features),
             None, "1", arm, value,
         )  # fmt: skip
-        ranking = Ranking(name, 1e9 + 0.1, query, "1", arm, ids, labels, features)
+        ranking = RankingRecord(name, 1e9 + 0.1, query, "1", arm, ids, labels, features)
         last = store.counts().events
         assert store.write([ranking], [new]) == [accepted]
         (event,) = store.events(last, 10)
@@ -242,10 +242,10 @@ class StoreContract:
         assert store.events(2, 1)[0].new.value is None
 
     def test_records_that_contradict_themselves(self, store: Store) -> None:
-        lesson = Lesson("q", ["a", "b"], np.ones(3), None)
+        lesson = EventLesson("q", ["a", "b"], np.ones(3), None)
         with pytest.raises(ValueError, match="labels must be one for each of 2 documents"):
             store.write([], [replace(sample_event("e"), lesson=lesson)])
-        lesson = Lesson("q", ["a", "b"], np.ones(2), np.ones((3, 2)))
+        lesson = EventLesson("q", ["a", "b"], np.ones(2), np.ones((3, 2)))
         with pytest.raises(ValueError, match="features must have one row for each of 2"):
             store.write([], [replace(sample_event("e"), lesson=lesson)])
 

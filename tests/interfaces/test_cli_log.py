@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankwright as rw
-from rankwright.serve import following
+from rankwright.serve.learning import following
 from rankwright.serve.records import NewEvent
 from rankwright.serve.store import open_store
 from tests.interfaces.conftest import Cli
@@ -71,7 +71,7 @@ def test_it_comes_in_pieces(run: Cli, tmp_path: Path, monkeypatch: pytest.Monkey
     write(tmp_path, [feedback(number) for number in range(40)])
     assert run("log", "export", "s.db", "-o", "whole.parquet")[0] == 0
     monkeypatch.setattr(following, "_EVENTS", 3)
-    monkeypatch.setattr("rankwright.serve.log_export._GROUP_CELLS", 7 * 20)
+    monkeypatch.setattr("rankwright.serve.learning.log_export._GROUP_CELLS", 7 * 20)
     assert run("log", "export", "s.db", "-o", "pieces.parquet")[0] == 0
     whole, pieces = (pq.ParquetFile(tmp_path / f"{name}.parquet") for name in ("whole", "pieces"))
     assert pieces.num_row_groups > 5

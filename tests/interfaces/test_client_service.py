@@ -189,8 +189,8 @@ def test_models_are_uploaded_promoted_and_rolled_back(client: Client, tmp_path: 
 
 
 def test_an_experiment(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankwright.serve.results._LEAST", 0.0)
-    monkeypatch.setattr("rankwright.serve.results._TIMES", 0.0)
+    monkeypatch.setattr("rankwright.serve.watching.results._LEAST", 0.0)
+    monkeypatch.setattr("rankwright.serve.watching.results._TIMES", 0.0)
     client.upload(learner(seed=1, names=NAMES))
     begun = client.begin_experiment("newer", a=1, b=2, share=0.25)
     assert (begun.running, begun.a.model, begun.b.model, begun.share) == (True, 1, 2, 0.25)

@@ -18,8 +18,8 @@ import numpy as np
 
 import rankwright as rw
 from rankwright.persistence import packed
-from rankwright.serve.records import Kind, Lesson, NewEvent
-from rankwright.serve.replay import replay_log
+from rankwright.serve.learning.replay import replay_log
+from rankwright.serve.records import EventLesson, Kind, NewEvent
 from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import Store
@@ -53,7 +53,7 @@ def events(begin: int, rng: np.random.Generator, weights: np.ndarray) -> list[Ne
             time.time(),
             Kind.feedback,
             bytes(32),
-            Lesson(f"query-{i}", ids, labels[i], X[i]),
+            EventLesson(f"query-{i}", ids, labels[i], X[i]),
         )
         for i in range(GROUP)
     ]
@@ -79,7 +79,7 @@ def soak(count: int, seed: int) -> Report:
         store.add_model(packed(model), "SLAMPerceptron", True, 0.0)
         store.promote(1, 0.0, "first")
         told = json.dumps(dataclasses.asdict(Settings(store=path)))
-        words = [sys.executable, "-m", "rankwright.serve.learner", told]
+        words = [sys.executable, "-m", "rankwright.serve.learning.learner", told]
         with subprocess.Popen(words) as learner:
             try:
                 early, begin = 0, time.monotonic()

@@ -24,7 +24,7 @@ CLIENT = """
 import os, sys, time
 from rankwright.serve.settings import Limits
 from rankwright.serve.store import open_store, postgresql, sqlite
-from rankwright.serve.writer import Writer
+from rankwright.serve.store.writer import Writer
 from tests.serve_sample import sample_event
 url, count, synchronous = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sqlite._SETTINGS["synchronous"] = synchronous

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwright.serve.replay import replay_log
+from rankwright.serve.learning.replay import replay_log
 from rankwright.serve.settings import Settings
 from rankwright.serve.store.interface import Store
 from tests.serve_logs import (
@@ -54,7 +54,7 @@ def test_a_learner_that_is_killed_loses_and_repeats_nothing(name: str, tmp_path:
     chance = random.Random(0)
     try:
         for kill in range(N_KILLS):
-            words = [sys.executable, "-m", "rankwright.serve.learner", told]
+            words = [sys.executable, "-m", "rankwright.serve.learning.learner", told]
             with subprocess.Popen(words) as process:
                 before = n_learned(store)
                 while n_learned(store) == before and process.poll() is None:

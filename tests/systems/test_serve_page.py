@@ -13,10 +13,10 @@ import pytest
 
 import rankwright as rw
 from rankwright.persistence import packed
-from rankwright.serve.ranking_ids import new_ranking_id
-from rankwright.serve.records import Ranking
-from rankwright.serve.service import Service
-from rankwright.serve.tokens import parse_tokens
+from rankwright.serve.http.ranking_ids import new_ranking_id
+from rankwright.serve.http.service import Service
+from rankwright.serve.http.tokens import parse_tokens
+from rankwright.serve.records import RankingRecord
 from tests.page_sample import N_FEATURES, fill, open_service, serving, two_arms
 from tests.systems.browsing import CONTRAST, FOCUS
 
@@ -61,7 +61,7 @@ def hostile_log(service: Service) -> None:
     fill(service, 100, HOSTILE, 1)
     model = service.board.look.models[1]
     ids = [HOSTILE, "</td><b>2</b>", "javascript:alert(1)"]
-    ranking = Ranking(
+    ranking = RankingRecord(
         new_ranking_id(time()), time(), HOSTILE, model.version, "a", ids, model.rank(X[:3]), X[:3]
     )
     store.write([ranking], [])

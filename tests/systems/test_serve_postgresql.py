@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rankwright.serve.records import Outcome
+from rankwright.serve.records import Fate
 from rankwright.serve.settings import Limits
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import Store, StoreError, StoreUnavailableError
 from rankwright.serve.store.postgresql import PostgreSQLBackend
-from rankwright.serve.writer import Writer
+from rankwright.serve.store.writer import Writer
 from tests.postgresql import PostgreSQLServer, find_postgresql
 from tests.serve_sample import sample_event, sample_ranking
 from tests.store_contract import SetMeta, StoreContract, check_log
@@ -72,7 +72,7 @@ def test_a_server_that_is_started_again(own_server: PostgreSQLServer, how: signa
     writer = Writer(store, Limits())
     election = store.election()
     assert election.held()
-    assert writer.append([sample_event("e1")]).result(30) == [Outcome.accepted]
+    assert writer.append([sample_event("e1")]).result(30) == [Fate.accepted]
     own_server.stop(how)
     assert not election.held()
     with pytest.raises(StoreUnavailableError, match=r"postgresql://tester@/.*: the ") as refusal:
@@ -84,8 +84,8 @@ def test_a_server_that_is_started_again(own_server: PostgreSQLServer, how: signa
     own_server.start()
     until(lambda: writer.healthy)
     assert store.write([], [sample_event("e1"), sample_event("e2")]) == [
-        Outcome.duplicate,
-        Outcome.accepted,
+        Fate.duplicate,
+        Fate.accepted,
     ]
     writer.close()
     assert store.ranking("r") is not None
@@ -99,7 +99,7 @@ def test_pooled_connections_of_a_server_that_was_restarted(own_server: PostgreSQ
     store.write([], [sample_event("e1")])
     own_server.stop()
     own_server.start()
-    assert store.write([], [sample_event("e2")]) == [Outcome.accepted]
+    assert store.write([], [sample_event("e2")]) == [Fate.accepted]
     assert check_log(store) == ["e1", "e2"]
     store.close()
 

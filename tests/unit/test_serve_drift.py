@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import rankwright as rw
 from rankwright.evaluation.drift import bin_counts, decile_edges, mean_shift, stability_index
 from rankwright.exceptions import DataError
-from rankwright.serve.baseline import N_BINS, Baseline
-from rankwright.serve.drift import DriftWatch
+from rankwright.serve.watching.baseline import N_BINS, Baseline
+from rankwright.serve.watching.drift import DriftWatch
 
 RNG = np.random.default_rng(0)
 

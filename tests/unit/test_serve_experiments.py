@@ -13,12 +13,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rankwright.serve.experiments import arm_of, difference_interval, judge, judged_arm
-from rankwright.serve.records import ArmSums, Experiment, Kind, Lesson, NewEvent, Ranking
+from rankwright.serve.records import (
+    ArmSums,
+    EventLesson,
+    ExperimentRecord,
+    Kind,
+    NewEvent,
+    RankingRecord,
+)
+from rankwright.serve.watching.experiments import arm_of, difference_interval, judge, judged_arm
 from tests.reference.experiments import interval
 from tests.serving import Caller, Fields, serving, small_model
 
-EXPERIMENT = Experiment(number=1, name="new", a=1, b=2, share=0.5, begun=1)
+EXPERIMENT = ExperimentRecord(number=1, name="new", a=1, b=2, share=0.5, begun=1)
 Values = NDArray[np.float64]
 
 
@@ -27,7 +34,7 @@ Values = NDArray[np.float64]
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.9])
 def test_b_gets_its_share_of_the_queries(share: float) -> None:
-    experiment = Experiment(7, "x", 1, 2, share, 1)
+    experiment = ExperimentRecord(7, "x", 1, 2, share, 1)
     n = 20_000
     of_b = sum(arm_of(experiment, f"query {i}") == "b" for i in range(n))
     assert abs(of_b / n - share) < 4 * math.sqrt(share * (1 - share) / n)
@@ -37,7 +44,7 @@ def test_arms_are_the_same_for_ever_and_of_one_experiment_alone() -> None:
     """Another hash would mix the arms of an experiment that runs."""
     arms = "".join(arm_of(EXPERIMENT, f"query {i}") for i in range(20))
     assert arms == "aabaababbbbbabbabaaa"
-    other = Experiment(2, "new", 1, 2, 0.5, 1)
+    other = ExperimentRecord(2, "new", 1, 2, 0.5, 1)
     both = [(arm_of(EXPERIMENT, str(i)), arm_of(other, str(i))) for i in range(2_000)]
     assert 800 < sum(one == two for one, two in both) < 1_200
 
@@ -45,8 +52,8 @@ def test_arms_are_the_same_for_ever_and_of_one_experiment_alone() -> None:
 def test_a_late_judgement_counts_where_the_same_model_would_rank() -> None:
     query = next(str(i) for i in range(100) if arm_of(EXPERIMENT, str(i)) == "b")
 
-    def ranking(version: str, arm: str | None) -> Ranking:
-        return Ranking("r", 0.0, query, version, arm, ["a"], np.zeros(1))
+    def ranking(version: str, arm: str | None) -> RankingRecord:
+        return RankingRecord("r", 0.0, query, version, arm, ["a"], np.zeros(1))
 
     assert judged_arm(EXPERIMENT, ranking("2+17", "b")) == "b"
     assert judged_arm(EXPERIMENT, ranking("2", "b")) == "b"
@@ -235,7 +242,7 @@ def test_the_store_adds_up_as_plain_python_does(caller: Caller) -> None:
         arm, query = "ab"[int(rng.integers(2))], f"q{rng.integers(60)}"
         version = rng.choice(["1", "1+5", "2", "2+30", "12", "21+4"])
         value = None if i % 7 == 0 else float(rng.random())
-        lesson = Lesson(query, ["d"], np.ones(1), None)
+        lesson = EventLesson(query, ["d"], np.ones(1), None)
         events.append(
             NewEvent(f"e{i}", 0.0, Kind.feedback, b"", lesson, None, str(version), arm, value)
         )
@@ -263,7 +270,7 @@ def test_results_are_not_computed_more_often_than_pays(
     store, results = caller.service.store, caller.service.results
     add_up, counted = store.arm_sums, []
 
-    def count(experiment: Experiment) -> dict[str, ArmSums]:
+    def count(experiment: ExperimentRecord) -> dict[str, ArmSums]:
         counted.append(experiment.ended)
         return add_up(experiment)
 
@@ -286,13 +293,15 @@ def test_who_looks_while_another_computes_does_not_wait(
     before = results.of(experiment)
     entered, leave = threading.Event(), threading.Event()
 
-    def slow(experiment: Experiment) -> dict[str, ArmSums]:
+    def slow(experiment: ExperimentRecord) -> dict[str, ArmSums]:
         entered.set()
         leave.wait(10)
         return {"a": ArmSums(5, 5, 5.0, 5.0), "b": ArmSums()}
 
     monkeypatch.setattr(store, "arm_sums", slow)
-    monkeypatch.setattr("rankwright.serve.results.perf_counter", lambda: time.perf_counter() + 60)
+    monkeypatch.setattr(
+        "rankwright.serve.watching.results.perf_counter", lambda: time.perf_counter() + 60
+    )
     computing = threading.Thread(target=results.of, args=(experiment,))
     computing.start()
     assert entered.wait(10)

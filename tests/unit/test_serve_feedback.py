@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwright.serve import feedback_api
-from rankwright.serve.feedback import values_of_lessons
-from rankwright.serve.ranking_ids import new_ranking_id
-from rankwright.serve.records import Event, Experiment, Lesson, Outcome, Ranking
+from rankwright.serve.http import feedback_api
+from rankwright.serve.http.feedback import values_of_lessons
+from rankwright.serve.http.ranking_ids import new_ranking_id
+from rankwright.serve.records import EventLesson, EventRecord, ExperimentRecord, Fate, RankingRecord
 from rankwright.serve.settings import Limits, Log
 from rankwright.serve.store.interface import StoreUnavailableError
 from tests.serving import Caller, Fields, features, serving, small_model
@@ -32,7 +32,7 @@ def caller(tmp_path: Path) -> Iterator[Caller]:
         yield one
 
 
-def lessons(caller: Caller) -> list[Event]:
+def lessons(caller: Caller) -> list[EventRecord]:
     events = caller.service.store.events(0, 10_000)
     return [event for event in events if event.new.kind == "feedback"]
 
@@ -222,10 +222,10 @@ def test_a_young_ranking_is_waited_for(caller: Caller, monkeypatch: pytest.Monke
     """It may still be in the queue of another process."""
     name = new_ranking_id(time.time())
     X = np.array([features(0), features(1)])
-    ranking = Ranking(name, time.time(), "q", "1", None, ["a", "b"], np.array([1.0, 2.0]), X)
+    ranking = RankingRecord(name, time.time(), "q", "1", None, ["a", "b"], np.array([1.0, 2.0]), X)
     looks: list[int] = []
 
-    def rankings(names: list[str]) -> dict[str, Ranking]:
+    def rankings(names: list[str]) -> dict[str, RankingRecord]:
         looks.append(len(names))
         return {name: ranking} if len(looks) == 4 else {}
 
@@ -251,7 +251,7 @@ def test_a_ranking_that_waits_to_be_written_is_found(
 ) -> None:
     name = new_ranking_id(time.time() - 60)
     X = np.array([features(0)])
-    waiting = {name: Ranking(name, time.time(), "q", "1", None, ["a"], np.array([1.0]), X)}
+    waiting = {name: RankingRecord(name, time.time(), "q", "1", None, ["a"], np.array([1.0]), X)}
     monkeypatch.setattr(caller.service.writer, "pending", waiting.get)
     monkeypatch.setattr(caller.service.store, "rankings", None)  # is not asked
     assert caller.feedback({"event_id": "e", "ranking_id": name, "labels": {"a": 1}})["accepted"]
@@ -262,7 +262,7 @@ def test_a_batch_may_speak_of_rankings_that_wait_and_of_written_ones(
 ) -> None:
     X = np.array([features(0)])
     known = {
-        name: Ranking(name, time.time(), query, "1", None, ["a"], np.array([1.0]), X)
+        name: RankingRecord(name, time.time(), query, "1", None, ["a"], np.array([1.0]), X)
         for name, query in ((new_ranking_id(time.time() - 60), query) for query in "xy")
     }
     waits, written = known
@@ -377,14 +377,14 @@ def test_nothing_is_answered_before_it_is_durable(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = caller.rank()["ranking_id"]
-    answers: list[Future[list[Outcome]]] = []
+    answers: list[Future[list[Fate]]] = []
     begin = time.monotonic()
 
-    def append(events: list[Any]) -> Future[list[Outcome]]:
+    def append(events: list[Any]) -> Future[list[Fate]]:
         import threading
 
         answers.append(Future())
-        threading.Timer(0.2, answers[0].set_result, ([Outcome.accepted],)).start()
+        threading.Timer(0.2, answers[0].set_result, ([Fate.accepted],)).start()
         return answers[0]
 
     monkeypatch.setattr(caller.service.writer, "append", append)
@@ -397,7 +397,7 @@ def test_a_store_that_takes_nothing_is_said(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = caller.rank()["ranking_id"]
-    failed: Future[list[Outcome]] = Future()
+    failed: Future[list[Fate]] = Future()
     failed.set_exception(StoreUnavailableError("the disk is full"))
     monkeypatch.setattr(caller.service.writer, "append", lambda events: failed)
     event = {"event_id": "e", "ranking_id": name, "labels": {"d0": 1}}
@@ -435,7 +435,7 @@ def test_an_event_has_the_arm_of_its_experiment_only(tmp_path: Path) -> None:
         assert first.number == 1
 
 
-def _model(experiment: Experiment, arm: str) -> str:
+def _model(experiment: ExperimentRecord, arm: str) -> str:
     return str(experiment.a if arm == "a" else experiment.b)
 
 
@@ -500,8 +500,8 @@ def test_a_table_must_have_its_columns(caller: Caller) -> None:
 
 
 def test_values_are_those_of_the_metric() -> None:
-    def lesson(*labels: float) -> Lesson:
-        return Lesson("q", [str(i) for i in range(len(labels))], np.array(labels), None)
+    def lesson(*labels: float) -> EventLesson:
+        return EventLesson("q", [str(i) for i in range(len(labels))], np.array(labels), None)
 
     found = values_of_lessons(
         [lesson(0, 1), lesson(0, 0), lesson(-1, 1), lesson(2000, 1), lesson(2)]

@@ -45,7 +45,13 @@ def test_the_command_line_has_the_defaults_of_the_settings() -> None:
 
 
 def test_every_route_is_in_the_table_and_no_other() -> None:
-    from rankwright.serve import experiments_api, feedback_api, health_api, models_api, rank_api
+    from rankwright.serve.http import (
+        experiments_api,
+        feedback_api,
+        health_api,
+        models_api,
+        rank_api,
+    )
 
     modules = (experiments_api, feedback_api, health_api, models_api, rank_api)
     stub: Any = None

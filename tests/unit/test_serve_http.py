@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from rankwright.serve.endpoints import Endpoint, check_origin
-from rankwright.serve.openapi import OPERATIONS, openapi
-from rankwright.serve.refusals import RefusedError
-from rankwright.serve.service import Rate
+from rankwright.serve.http.endpoints import Endpoint, check_origin
+from rankwright.serve.http.openapi import OPERATIONS, openapi
+from rankwright.serve.http.refusals import RefusedError
+from rankwright.serve.http.service import Rate
+from rankwright.serve.http.telemetry import BUCKETS, Telemetry, percentile, shared_counts
+from rankwright.serve.http.tokens import VARIABLE, parse_tokens, read_tokens
 from rankwright.serve.settings import Limits, Settings
 from rankwright.serve.starting import bind, model_content, prepare, shown_store
 from rankwright.serve.store.interface import StoreUnavailableError
-from rankwright.serve.telemetry import BUCKETS, Telemetry, percentile, shared_counts
-from rankwright.serve.tokens import VARIABLE, parse_tokens, read_tokens
 from tests.serving import Caller, serving, small_model
 
 RANK, FEEDBACK, ADMIN = (letter * 20 for letter in "rfa")

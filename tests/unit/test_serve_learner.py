@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 import rankwright as rw
 from rankwright.exceptions import DataError
 from rankwright.persistence import packed
-from rankwright.serve.fingerprints import content_digest
-from rankwright.serve.learner import Learner
-from rankwright.serve.lessons import why_it_cannot_learn
-from rankwright.serve.pupil import Pupil
-from rankwright.serve.replay import replay_log
+from rankwright.serve.learning.fingerprints import content_digest
+from rankwright.serve.learning.learner import Learner
+from rankwright.serve.learning.lessons import why_it_cannot_learn
+from rankwright.serve.learning.pupil import Pupil
+from rankwright.serve.learning.replay import replay_log
 from rankwright.serve.settings import Settings
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import OvertakenError, Store, StoreUnavailableError
@@ -336,7 +336,7 @@ def test_a_model_that_cannot_be_read_stops_no_other(
             raise DataError("is no model file.")
         return whole(store, record)
 
-    monkeypatch.setattr("rankwright.serve.learner.Pupil.of", broken)
+    monkeypatch.setattr("rankwright.serve.learning.learner.Pupil.of", broken)
     learn_all(store)
     assert [record_of(store, n).learned for n in (1, 2)] == [0, 1]
     assert read.count(1) == 1
@@ -480,7 +480,7 @@ class Ailing:
 def test_a_store_that_is_down_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankwright.serve.learner._PAUSE", 0.01)
+    monkeypatch.setattr("rankwright.serve.learning.learner._PAUSE", 0.01)
     store = served(tmp_path, fitted())
     store.write([], [feedback(number) for number in range(8)])
     ailing: Any = Ailing(store)
@@ -498,7 +498,7 @@ def test_a_store_that_is_down_is_waited_for(
 
 def process_of(store: str, *more: str, **settings: Any) -> subprocess.Popen[bytes]:
     told = json.dumps(asdict(Settings(store=store, **settings)))
-    words = [sys.executable, "-m", "rankwright.serve.learner", told, *more]
+    words = [sys.executable, "-m", "rankwright.serve.learning.learner", told, *more]
     return subprocess.Popen(words, stderr=subprocess.PIPE)
 
 
@@ -519,7 +519,7 @@ def test_the_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
     served(tmp_path, fitted())
     reading, writing = os.pipe()
     told = json.dumps(asdict(Settings(store=str(tmp_path / "a.db"))))
-    words = [sys.executable, "-m", "rankwright.serve.learner", told, str(reading)]
+    words = [sys.executable, "-m", "rankwright.serve.learning.learner", told, str(reading)]
     process = subprocess.Popen(words, pass_fds=[reading])
     os.close(reading)
     try:

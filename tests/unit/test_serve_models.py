@@ -16,7 +16,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.persistence import packed, unpack_model
-from rankwright.serve.board import Look
+from rankwright.serve.ranking.board import Look
 from tests.serving import Caller, Fields, features, serving, small_model
 
 

@@ -17,20 +17,20 @@ import pytest
 
 import rankwright as rw
 from rankwright.persistence import packed
-from rankwright.serve.app import make_app
-from rankwright.serve.drift_view import drift_view
-from rankwright.serve.loss_line import MOST_POINTS, ThinLine
-from rankwright.serve.overview import ExplainedRanking, LossLine, Overview
-from rankwright.serve.overview_maker import OverviewMaker
-from rankwright.serve.pace_view import SECONDS, pace_of
-from rankwright.serve.page_files import POLICY, page_files
-from rankwright.serve.promise import promise_of
-from rankwright.serve.records import LearnerRecord, Mark, Ranking
-from rankwright.serve.service import Service
+from rankwright.serve.http.app import make_app
+from rankwright.serve.http.service import Service
+from rankwright.serve.http.telemetry import Telemetry
+from rankwright.serve.http.tokens import Tokens, parse_tokens
+from rankwright.serve.learning.promise import promise_of
+from rankwright.serve.page.drift_view import drift_view
+from rankwright.serve.page.loss_line import MOST_POINTS, ThinLine
+from rankwright.serve.page.overview import ExplainedRanking, LossLine, Overview
+from rankwright.serve.page.overview_maker import OverviewMaker
+from rankwright.serve.page.pace_view import SECONDS, pace_of
+from rankwright.serve.page.page_files import POLICY, page_files
+from rankwright.serve.records import LearnerRecord, Mark, RankingRecord
 from rankwright.serve.settings import Settings
 from rankwright.serve.store.interface import StoreUnavailableError
-from rankwright.serve.telemetry import Telemetry
-from rankwright.serve.tokens import Tokens, parse_tokens
 from tests.page_sample import N_FEATURES, NAMES, fill, open_service, two_arms
 
 TOKEN = "a-token-of-many-letters"
@@ -225,7 +225,7 @@ def test_a_slow_store_keeps_only_one_waiting(
 ) -> None:
     maker = OverviewMaker(filled)
     first = maker.body()
-    monkeypatch.setattr("rankwright.serve.overview_maker._PERIOD", 0.0)
+    monkeypatch.setattr("rankwright.serve.page.overview_maker._PERIOD", 0.0)
     with maker._lock:  # as if another thread were making one
         assert maker.body() is first
 
@@ -277,7 +277,7 @@ def test_a_ranking_without_explanations_says_why(filled: Service) -> None:
         ("a", None, "1", "logged without features"),
         ("b", old.features, "7+3", "model 7 is not served now"),
     ):
-        ranking = Ranking(key * 32, time(), "q", version, None, old.ids, old.scores, features)
+        ranking = RankingRecord(key * 32, time(), "q", version, None, old.ids, old.scores, features)
         assert filled.writer.log(ranking)
         found = explained(filled, key * 32)
         assert words in found.reason
@@ -369,7 +369,7 @@ def test_a_long_history_is_not_read_whole() -> None:
 
 def test_pace_is_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     telemetry, now = Telemetry(), 0.0
-    monkeypatch.setattr("rankwright.serve.telemetry.monotonic", lambda: now)
+    monkeypatch.setattr("rankwright.serve.http.telemetry.monotonic", lambda: now)
     empty = pace_of(telemetry)
     assert empty.rankings == empty.feedback == [0.0] * SECONDS
     assert empty.p99 == [None] * SECONDS

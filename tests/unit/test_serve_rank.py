@@ -21,9 +21,9 @@ import rankwright as rw
 from rankwright.exceptions import DataError
 from rankwright.models import CLASSES
 from rankwright.persistence import packed
-from rankwright.serve.ranking_ids import time_of_ranking
+from rankwright.serve.http.ranking_ids import time_of_ranking
+from rankwright.serve.ranking.ways import ranking_way
 from rankwright.serve.settings import Limits, Log
-from rankwright.serve.ways import ranking_way
 from tests.serving import Caller, serving, small_model
 
 RNG = np.random.default_rng(0)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankwright.serve import pupil
+from rankwright.serve.learning import pupil
+from rankwright.serve.learning.replay import as_facts, replay_log
 from rankwright.serve.records import Mark
-from rankwright.serve.replay import as_facts, replay_log
 from rankwright.serve.store.interface import Store, StoreError
 from tests.serve_logs import (
     feedback,
@@ -184,7 +184,7 @@ def test_another_version_or_processor_is_said(
     monkeypatch.setattr("rankwright.persistence.__version__", "9.9")
     monkeypatch.setattr(pupil, "processor", lambda: {"library": "9.9", "cpu": "other"})
     monkeypatch.setattr(
-        "rankwright.serve.replay.processor", lambda: {"library": "9.9", "cpu": "other"}
+        "rankwright.serve.learning.replay.processor", lambda: {"library": "9.9", "cpu": "other"}
     )
     found = replay_log(store)
     assert found.parting is None  # the bits are the same all the same

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection as Transaction
 
-from rankwright.serve.records import Outcome
+from rankwright.serve.records import Fate
 from rankwright.serve.store import open_store
 from rankwright.serve.store import sqlite as backend_module
 from rankwright.serve.store.interface import Store, StoreError, StoreUnavailableError
@@ -300,7 +300,7 @@ def test_a_full_disk_leaves_nothing_behind(path: str, monkeypatch: pytest.Monkey
     store.close()
     monkeypatch.setitem(backend_module._SETTINGS, "max_page_count", 10_000)
     store = open_store(path)  # there is room again
-    assert store.write([], [sample_event(f"{written} 0")]) == [Outcome.accepted]
+    assert store.write([], [sample_event(f"{written} 0")]) == [Fate.accepted]
     assert len(check_log(store)) == 20 * written + 1
     store.close()
 
@@ -314,7 +314,7 @@ def test_one_who_keeps_the_store_locked(path: str, monkeypatch: pytest.MonkeyPat
             store.write([], [sample_event("e")])
         assert store.events(0, 9) == []  # reading never waits for writing
         other.execute("ROLLBACK")
-    assert store.write([], [sample_event("e")]) == [Outcome.accepted]
+    assert store.write([], [sample_event("e")]) == [Fate.accepted]
     store.close()
 
 
@@ -392,7 +392,7 @@ def test_a_file_that_was_removed_takes_nothing_more(store: Store, path: str) -> 
     with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was open"):
         store.write([], [sample_event("e2")])
     os.rename(f"{path}.old", path)
-    assert store.write([], [sample_event("e2")]) == [Outcome.accepted]
+    assert store.write([], [sample_event("e2")]) == [Fate.accepted]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -428,7 +428,7 @@ def test_a_store_is_not_used_across_a_fork(store: Store, path: str) -> None:
     child.join()
     assert "was opened before a fork; open the store in the new process" in said[0]
     assert "was open before a fork; start processes that use it with spawn" in said[1]
-    assert store.write([], [sample_event("e")]) == [Outcome.accepted]
+    assert store.write([], [sample_event("e")]) == [Fate.accepted]
     open_store(path).close()  # in the same process, twice is fine
 
 

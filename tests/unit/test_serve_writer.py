@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from rankwright.serve.records import NewEvent, Outcome, Ranking
+from rankwright.serve.records import Fate, NewEvent, RankingRecord
 from rankwright.serve.settings import Limits
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import Store, StoreUnavailableError
-from rankwright.serve.writer import Writer
+from rankwright.serve.store.writer import Writer
 from tests.serve_sample import sample_event, sample_ranking
 
-accepted = [Outcome.accepted]
+accepted = [Fate.accepted]
 PATIENCE = 20.0
 
 
@@ -38,7 +38,7 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def write(self, rankings: Sequence[Ranking], events: Sequence[NewEvent]) -> list[Outcome]:
+    def write(self, rankings: Sequence[RankingRecord], events: Sequence[NewEvent]) -> list[Fate]:
         self._pass()
         outcomes = self._store.write(rankings, events)
         self.groups.append((len(rankings), len(events)))
@@ -83,7 +83,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def hold(store: Watched, writer: Writer) -> Future[list[Outcome]]:
+def hold(store: Watched, writer: Writer) -> Future[list[Fate]]:
     """Let the writer be in the middle of a commit."""
     store.free.clear()
     store.entered.clear()
@@ -108,7 +108,7 @@ def test_all_who_wait_share_a_commit(store: Watched, writer: Writer) -> None:
     answers = [writer.append([sample_event(f"e{i}"), sample_event("first")]) for i in range(50)]
     store.free.set()
     assert first.result(PATIENCE) == accepted
-    assert all(a.result(PATIENCE) == [Outcome.accepted, Outcome.duplicate] for a in answers)
+    assert all(a.result(PATIENCE) == [Fate.accepted, Fate.duplicate] for a in answers)
     assert store.groups == [(0, 1), (10, 100)]
     assert writer.n_commits == 2
 
@@ -276,7 +276,7 @@ def test_whatever_goes_wrong_everyone_is_answered(store: Watched, writer: Writer
 
 
 def test_large_groups_are_cut(store: Watched, writer: Writer, monkeypatch: Any) -> None:
-    monkeypatch.setattr("rankwright.serve.writer._GROUP", 2_000)
+    monkeypatch.setattr("rankwright.serve.store.writer._GROUP", 2_000)
     hold(store, writer)
     for i in range(20):
         writer.log(sample_ranking(f"r{i}"))

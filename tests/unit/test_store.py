@@ -21,7 +21,7 @@ import rankwright as rw
 from rankwright.comparison import Choice, Entry, Range, keys
 from rankwright.comparison.keys import code_hash, described, hash_of_files, key
 from rankwright.comparison.store import (
-    open_store,
+    open_trial_store,
     read_result,
     read_store,
     write_result,
@@ -171,18 +171,18 @@ def test_what_was_added_is_found_again(tmp_path: Path) -> None:
         "big": 1e300,
         "list": [1, (2, np.int8(3))],
     }
-    with open_store(path) as store:
+    with open_trial_store(path) as store:
         assert store.find("k-c") is None
         store.add("k-c", result)
         assert len(path.read_bytes().splitlines()) == 2  # at once
-    with open_store(path) as store:
+    with open_trial_store(path) as store:
         found = store.find("k-c")
         assert found is not None
         assert found["list"] == [1, [2, 3]]
         assert (found["who"], found["none"], found["big"]) == ("é\n", None, 1e300)
     assert [r["value"] for r in read_store(path)] == [0.1]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s.jsonl"]
-    with open_store(None) as store:
+    with open_trial_store(None) as store:
         store.add("k-c", result)
         assert store.find("k-c") is not None
 
@@ -205,7 +205,7 @@ LINES: dict[str, Any] = {
 @pytest.mark.parametrize("place", [1, 2, 3])
 def test_damaged_lines_are_left_out_with_a_note(how: str, place: int, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    with open_store(path, {"about": "x"}) as store:
+    with open_trial_store(path, {"about": "x"}) as store:
         for i, name in enumerate("abc"):
             store.add(f"{name}-c", {"value": i})
     lines = path.read_bytes().splitlines()
@@ -215,7 +215,7 @@ def test_damaged_lines_are_left_out_with_a_note(how: str, place: int, tmp_path: 
     lost = "abc"[place - 1]
     with contextlib.ExitStack() as stack:
         with pytest.warns(DataWarning, match=note):
-            store = stack.enter_context(open_store(path, {"about": "x"}))
+            store = stack.enter_context(open_trial_store(path, {"about": "x"}))
         assert sorted(store.results) == [f"{name}-c" for name in "abc" if name != lost]
         store.add(f"{lost}-c", {"value": 7})
     assert {r["key"]: r["value"] for r in read_store(path)}[f"{lost}-c"] == 7
@@ -224,13 +224,13 @@ def test_damaged_lines_are_left_out_with_a_note(how: str, place: int, tmp_path: 
 @pytest.mark.parametrize("cut", [1, 5, 20])
 def test_a_last_line_that_was_cut_short_is_dropped(cut: int, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    with open_store(path) as store:
+    with open_trial_store(path) as store:
         store.add("a-c", {"value": 1})
         store.add("b-c", {"value": 2})
     path.write_bytes(path.read_bytes()[:-cut])
-    with pytest.warns(DataWarning, match="1 line is damaged"), open_store(path) as store:
+    with pytest.warns(DataWarning, match="1 line is damaged"), open_trial_store(path) as store:
         store.add("d-c", {"value": 3})
-    with open_store(path) as store:  # nothing is left to be said
+    with open_trial_store(path) as store:  # nothing is left to be said
         assert sorted(store.results) == ["a-c", "d-c"]
 
 
@@ -240,25 +240,31 @@ def test_a_last_line_that_was_cut_short_is_dropped(cut: int, tmp_path: Path) -> 
 def test_a_first_line_that_was_cut_short_is_written_again(left: bytes, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(left)
-    with open_store(path) as store:
+    with open_trial_store(path) as store:
         store.add("a-c", {"value": 1})
     assert [r["value"] for r in read_store(path)] == [1]
 
 
 def test_a_study_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    with open_store(path, {"metric": "ap", "seed": 1}):
+    with open_trial_store(path, {"metric": "ap", "seed": 1}):
         pass
     message = "is a study of another search: metric differ. Choose another file."
-    with pytest.raises(DataError, match=message), open_store(path, {"metric": "rr", "seed": 1}):
+    with (
+        pytest.raises(DataError, match=message),
+        open_trial_store(path, {"metric": "rr", "seed": 1}),
+    ):
         pass
     for other in (b"text", b"\0" * 100, b"\0\0x"):
         path.write_bytes(other)
-        with pytest.raises(DataError, match="is not a study"), open_store(path):
+        with pytest.raises(DataError, match="is not a study"), open_trial_store(path):
             pass
         assert path.read_bytes() == other
     path.write_text('{"rankwright": 3}\n')
-    with pytest.raises(DataError, match="must be a study of format 2, but has 3"), open_store(path):
+    with (
+        pytest.raises(DataError, match="must be a study of format 2, but has 3"),
+        open_trial_store(path),
+    ):
         pass
 
 
@@ -266,18 +272,18 @@ def test_a_study_is_used_by_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     name = re.escape(str(path))
     who = rf"^{name}: another rankwright \(pid {os.getpid()} on .*\) is using this study\. Wait"
-    with open_store(path), pytest.raises(DataError, match=who), open_store(path):
+    with open_trial_store(path), pytest.raises(DataError, match=who), open_trial_store(path):
         pass
-    with open_store(path):
+    with open_trial_store(path):
         pass
 
 
 def test_results_of_another_version_are_told_once(tmp_path: Path, other_version: Any) -> None:
     path = tmp_path / "s.jsonl"
-    with open_store(path) as store:
+    with open_trial_store(path) as store:
         store.add(key(a=1), {"value": 1})
     other_version()
-    with open_store(path) as store:
+    with open_trial_store(path) as store:
         assert store.find(key(a=2)) is None  # nothing to say: it was never done
         with pytest.warns(DataWarning, match="has results of another version of rankwright"):
             assert store.find(key(a=1)) is None
@@ -290,7 +296,7 @@ def test_a_file_of_the_first_version_is_put_aside(tmp_path: Path) -> None:
                  "seconds,key\nlabels,0,0,a,ndcg@5,1,1,k\n"):  # fmt: skip
         path.write_text(text)
         note = r"is of an earlier version: it is now s\.jsonl(\.old)+, and all is done again"
-        with pytest.warns(DataWarning, match=note), open_store(path) as store:
+        with pytest.warns(DataWarning, match=note), open_trial_store(path) as store:
             store.add("a-c", {"value": 1})
     assert (tmp_path / "s.jsonl.old").read_text(encoding="utf-8").startswith('{"study": 1')
     assert (tmp_path / "s.jsonl.old.old").read_text(encoding="utf-8").startswith("noise,")

@@ -60,7 +60,7 @@ def export_command(
     An event is a query: its number is the column qid.
     """
     from rankwright.data.writing import check_not_read, check_writable
-    from rankwright.serve.log_export import Span, export_log
+    from rankwright.serve.learning.log_export import Span, export_log
 
     check_writable(out)
     check_not_read(out, store.removeprefix("sqlite:///"))

@@ -36,7 +36,7 @@ def replay(
     """
     from rankwright.data.writing import check_not_read, write_atomically
     from rankwright.persistence import check_model_path
-    from rankwright.serve.replay import as_facts, replay_log
+    from rankwright.serve.learning.replay import as_facts, replay_log
     from rankwright.serve.store import open_store
 
     check_model_path(out)

@@ -19,7 +19,7 @@ from rankwright.comparison.entries import Entry, check_entry_names, lineup
 from rankwright.comparison.executors import JobExecutor, executor_for, run_all
 from rankwright.comparison.keys import described, key
 from rankwright.comparison.noise_curves import NoiseStudy
-from rankwright.comparison.store import Store, open_store, read_store
+from rankwright.comparison.store import TrialStore, open_trial_store, read_store
 from rankwright.comparison.tables import csv_text
 from rankwright.comparison.telling import show_fits
 from rankwright.comparison.trial import run_trial
@@ -132,7 +132,7 @@ def noise_study(
     values = np.full((len(entries), len(swept), n_trials), np.nan)
     places = {entry.name: i for i, entry in enumerate(entries)}
     with (
-        open_store(path) as store,
+        open_trial_store(path) as store,
         executor_for(n_jobs) as calls,
         heard(verbose, show_fits(), callback) as told,
     ):
@@ -199,7 +199,7 @@ def _fits(
     jobs: list[_LevelJob],
     dataset: Dataset,
     common: dict[str, Any],
-    store: Store,
+    store: TrialStore,
     calls: JobExecutor,
 ) -> Iterator[Fit]:
     """Yield all fits: those of the store, then the others as they are finished and kept."""

@@ -1,8 +1,8 @@
 """Finished results on disk: found by a key, kept for good, done again if they are damaged.
 
 A result is a JSON object with the key of what it depends on and a checksum of itself. Results
-without files are the lines of one file (:class:`Store`), those with files are ``result.json`` in a
-folder beside them (:func:`write_result`). Keys are those of :mod:`rankwright.comparison.keys`.
+without files are the lines of one file (:class:`TrialStore`), those with files are ``result.json``
+in a folder beside them (:func:`write_result`). Keys are those of :mod:`rankwright.comparison.keys`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _checksum(content: dict[str, Any]) -> str:
 # ---- results without files ----
 
 
-class Store:
+class TrialStore:
     """Results as the lines of a file, below a first line that says what the file is about.
 
     Attributes
@@ -102,7 +102,9 @@ class Store:
 
 
 @contextlib.contextmanager
-def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) -> Iterator[Store]:
+def open_trial_store(
+    path: PathLike | None, about: Mapping[str, Any] | None = None
+) -> Iterator[TrialStore]:
     """Open a file of results, for one process at a time; without a path nothing is kept.
 
     Parameters
@@ -114,7 +116,7 @@ def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) ->
         What all results have in common; a file about something else is a DataError.
     """
     if path is None:
-        yield Store()
+        yield TrialStore()
         return
     place = Path(os.path.realpath(path))
     head = json.dumps({"rankwright": FORMAT, **json_value(about or {})})
@@ -122,7 +124,7 @@ def open_store(path: PathLike | None, about: Mapping[str, Any] | None = None) ->
     with Lock(place.with_name(f".{place.name}.lock"), "this study", path):
         put_aside_if_old(path)
         with Journal(path) as journal:
-            store = Store(path, journal)
+            store = TrialStore(path, journal)
             size = place.stat().st_size
             if not journal.lines:
                 if size and not _is_begun(place.read_bytes(), head.encode()):

@@ -22,7 +22,7 @@ from rankwright.comparison.halving import HALVE_ABOVE, Rung, rungs, survivors
 from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
-from rankwright.comparison.store import Store, json_value, open_store
+from rankwright.comparison.store import TrialStore, json_value, open_trial_store
 from rankwright.comparison.telling import show_trials
 from rankwright.comparison.trial import TrialResult, run_trial, set_up
 from rankwright.comparison.views import study_html, study_text
@@ -259,7 +259,7 @@ def tune(
     last: dict[int, Trial] = {}
     with (
         shared_bins(),
-        open_store(path, about) as store,
+        open_trial_store(path, about) as store,
         executor_for(n_jobs) as calls,
         heard(verbose, show_trials(n_fits, name), callback) as told,
     ):
@@ -296,7 +296,7 @@ class _Search:
     metric: Metric
     about: dict[str, Any]
     sampler: Sampler
-    store: Store
+    store: TrialStore
     calls: JobExecutor
     random_state: int
 

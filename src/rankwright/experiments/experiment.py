@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rankwright.comparison.keys import key
-from rankwright.comparison.store import Store, open_store
+from rankwright.comparison.store import TrialStore, open_trial_store
 from rankwright.data.writing import make_folder
 from rankwright.experiments.findings import Findings
 from rankwright.showing import Brief
@@ -63,7 +63,7 @@ class Context(Brief):
     data: Path | None = None
     cache: Path | None = None
     tell: Callable[[str, int, int], Any] = field(default=lambda what, done, total: None)
-    _store: Store | None = field(default=None, init=False, repr=False)
+    _store: TrialStore | None = field(default=None, init=False, repr=False)
 
     @property
     def quick(self) -> bool:
@@ -75,14 +75,14 @@ class Context(Brief):
         return quick if self.quick else full
 
     @contextlib.contextmanager
-    def remembering(self) -> Iterator[Store]:
+    def remembering(self) -> Iterator[TrialStore]:
         """Open the store of finished pieces, unless it is open."""
         if self._store is not None:
             yield self._store
             return
         if self.cache is not None:
             make_folder(self.cache)
-        with open_store(None if self.cache is None else self.cache / "pieces.jsonl") as store:
+        with open_trial_store(None if self.cache is None else self.cache / "pieces.jsonl") as store:
             self._store = store
             try:
                 yield store

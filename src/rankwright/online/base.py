@@ -15,7 +15,7 @@ from rankwright.data.validation import Floats
 from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.online.ledger import Ledger, add_in_order
-from rankwright.online.settings import Settings
+from rankwright.online.settings import LearnerSettings
 from rankwright.online.standardize import Standardized
 from rankwright.scoring.state import check_rounds
 from rankwright.theory.guarantee import Guarantee
@@ -53,7 +53,7 @@ class Given:
     query_weight: ArrayLike | None = None
 
 
-class OnlineLearner(Settings, Standardized):
+class OnlineLearner(LearnerSettings, Standardized):
     """Base of the online learners.
 
     A learner meets its data in rounds, one query (or one document) each: it predicts, suffers a

@@ -16,14 +16,14 @@ from rankwright.online.budget import Budget
 from rankwright.online.kernel import Expansion, Support
 from rankwright.online.means import Variant
 from rankwright.online.parameters import KernelParameters
-from rankwright.online.settings import Settings
+from rankwright.online.settings import LearnerSettings
 from rankwright.online.standardize import Standardized
 from rankwright.online.votes import Ballots, History, count_votes, linear_history, survived
 from rankwright.scoring.kernels import Kernel
 from rankwright.scoring.sums import check_support_of, plain_kernel, predicting_coef
 
 
-class KernelForm(KernelParameters, Settings, Standardized):
+class KernelForm(KernelParameters, LearnerSettings, Standardized):
     """Mixin of learners with a parameter ``kernel``.
 
     Without a kernel a learner has weights; with one it has ``support_`` (documents as

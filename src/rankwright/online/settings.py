@@ -13,7 +13,7 @@ from rankwright.estimator import Estimator, Model
 from rankwright.exceptions import DataError
 
 
-class Settings(Model, Estimator):
+class LearnerSettings(Model, Estimator):
     """Mixin of learners with parameters that may be left open."""
 
     LEFT_OPEN: ClassVar[dict[str, tuple[Any, Any]]] = {}

@@ -28,7 +28,7 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     explain: bool = False
 
 
-class Placed(Struct, omit_defaults=True, gc=False):
+class PlacedDocument(Struct, omit_defaults=True, gc=False):
     """A document of an answer, best first."""
 
     id: str
@@ -46,7 +46,7 @@ class Ranked(Struct):
 
     ranking_id: str | None
     model: str
-    documents: list[Placed]
+    documents: list[PlacedDocument]
 
 
 class LabelledDocument(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -165,7 +165,7 @@ class ExperimentResult(Struct):
     verdict: str
 
 
-class Problem(Struct, omit_defaults=True):
+class RefusalBody(Struct, omit_defaults=True):
     """Every answer that is not 2xx: one line, and the field it is about."""
 
     error: str

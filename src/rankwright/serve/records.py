@@ -21,7 +21,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class RankingRecord:
     """An answer that was given.
 
     Attributes
@@ -56,7 +56,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class EventLesson:
     """What an event teaches: labelled documents of one query.
 
     Attributes
@@ -106,7 +106,7 @@ class NewEvent:
     at: float
     kind: Kind
     digest: bytes = b""
-    lesson: Lesson | None = None
+    lesson: EventLesson | None = None
     ranking_id: str | None = None
     version: str | None = None
     arm: str | None = None
@@ -115,14 +115,14 @@ class NewEvent:
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class EventRecord:
     """An event of the log; ``seq`` is its place: 1, 2, 3, ... without a gap."""
 
     seq: int
     new: NewEvent
 
 
-class Outcome(StrEnum):
+class Fate(StrEnum):
     """What became of an event that was handed to the store."""
 
     accepted = "accepted"
@@ -238,7 +238,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class ExperimentRecord:
     """Two models that share the queries.
 
     Attributes
@@ -317,4 +317,4 @@ class Serving:
     generation: int
     promoted: int
     previous: int | None = None
-    experiment: Experiment | None = None
+    experiment: ExperimentRecord | None = None

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwright.exceptions import DataError
-from rankwright.serve.account import read_comparator, why_no_comparator
-from rankwright.serve.baseline import Baseline
-from rankwright.serve.endpoints import is_loopback
+from rankwright.serve.http.endpoints import is_loopback
+from rankwright.serve.http.tokens import read_tokens
+from rankwright.serve.learning.account import read_comparator, why_no_comparator
+from rankwright.serve.ranking.ways import RankingWay, can_learn, full_model, ranking_way
 from rankwright.serve.settings import Log, Settings
 from rankwright.serve.store import open_store
 from rankwright.serve.store.interface import Store
-from rankwright.serve.tokens import read_tokens
-from rankwright.serve.ways import RankingWay, can_learn, full_model, ranking_way
+from rankwright.serve.watching.baseline import Baseline
 
 
 @dataclass(frozen=True)

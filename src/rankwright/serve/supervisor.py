@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
+from rankwright.serve.http.telemetry import shared_counts
 from rankwright.serve.settings import Settings
-from rankwright.serve.telemetry import shared_counts
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _LIVED = 10.0  # seconds after which a death is a new one
@@ -125,8 +125,8 @@ class Supervisor:
             command = [*python, "rankwright.serve.worker", orders]
             self.workers.append(Child(f"worker {worker}", command, list(given.values()), say))
         self.children = list(self.workers)
-        if find_spec("rankwright.serve.learner") is not None:
-            command = [*python, "rankwright.serve.learner", told]
+        if find_spec("rankwright.serve.learning.learner") is not None:
+            command = [*python, "rankwright.serve.learning.learner", told]
             self.children.append(Child("learner", command, [self._alive[0]], say))
 
     def start(self) -> None:

@@ -19,17 +19,17 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import uvicorn
 
-from rankwright.serve.app import make_app
-from rankwright.serve.baseline import Baseline
-from rankwright.serve.board import Board
-from rankwright.serve.connections import guarded
-from rankwright.serve.drift import DriftWatch
-from rankwright.serve.service import Service
+from rankwright.serve.http.app import make_app
+from rankwright.serve.http.connections import guarded
+from rankwright.serve.http.service import Service
+from rankwright.serve.http.telemetry import Telemetry
+from rankwright.serve.http.tokens import read_tokens
+from rankwright.serve.ranking.board import Board
 from rankwright.serve.settings import Limits, Settings
 from rankwright.serve.store import open_store
-from rankwright.serve.telemetry import Telemetry
-from rankwright.serve.tokens import read_tokens
-from rankwright.serve.writer import Writer
+from rankwright.serve.store.writer import Writer
+from rankwright.serve.watching.baseline import Baseline
+from rankwright.serve.watching.drift import DriftWatch
 
 _KEEP_ALIVE = 75  # seconds: longer than clients and proxies keep a connection
 _FINISH = 3  # seconds for requests that are under way when the end comes

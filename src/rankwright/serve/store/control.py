@@ -10,12 +10,12 @@ import msgspec
 from sqlalchemy import Connection, func, insert, select, update
 
 from rankwright.serve.records import (
-    Experiment,
+    ExperimentRecord,
+    Fate,
     Kind,
     LearnerRecord,
     ModelRecord,
     NewEvent,
-    Outcome,
     Serving,
 )
 from rankwright.serve.store import schema
@@ -78,7 +78,9 @@ def read_serving(connection: Connection) -> Serving | None:
         return None
     running = None
     if row.number is not None:
-        running = Experiment(row.number, row.name, row.a, row.b, row.share, row.begun, row.ended)
+        running = ExperimentRecord(
+            row.number, row.name, row.a, row.b, row.share, row.begun, row.ended
+        )
     return Serving(row.generation, row.promoted, row.previous, running)
 
 
@@ -126,7 +128,7 @@ def _append_control(
     digest = hashlib.sha256(msgspec.msgpack.encode(details)).digest()
     new = NewEvent(event_id, at, kind, digest, details=details)
     ((seq, outcome),) = append(connection, [new])
-    if outcome is not Outcome.accepted:
+    if outcome is not Fate.accepted:
         raise ValueError(f"event_id must be a new one, but the log has {event_id!r:.100} already.")
     return seq
 
@@ -134,15 +136,15 @@ def _append_control(
 # ---- experiments ----
 
 
-def list_experiments(connection: Connection) -> list[Experiment]:
+def list_experiments(connection: Connection) -> list[ExperimentRecord]:
     """Return all, oldest first."""
     rows = connection.execute(select(_experiments).order_by(_experiments.c.number))
-    return [Experiment(**row._mapping) for row in rows]
+    return [ExperimentRecord(**row._mapping) for row in rows]
 
 
 def begin(
     connection: Connection, name: str, a: int, b: int, share: float, at: float, event_id: str
-) -> Experiment:
+) -> ExperimentRecord:
     """Let two models share the queries."""
     if a == b:
         raise ValueError(f"an experiment must have two models, not {a} twice.")
@@ -162,10 +164,10 @@ def begin(
         _wake(connection, model_id, content, seq, at)
     connection.execute(insert(_experiments), {"number": number, "begun": seq, **values})
     _change(connection, now, {"experiment": number})
-    return Experiment(number, name, a, b, float(share), seq)
+    return ExperimentRecord(number, name, a, b, float(share), seq)
 
 
-def end(connection: Connection, at: float, event_id: str) -> Experiment:
+def end(connection: Connection, at: float, event_id: str) -> ExperimentRecord:
     """End the one that runs."""
     now = read_serving(connection)
     if now is None or now.experiment is None:
@@ -175,7 +177,9 @@ def end(connection: Connection, at: float, event_id: str) -> Experiment:
     return ended
 
 
-def _end(connection: Connection, running: Experiment, at: float, event_id: str) -> Experiment:
+def _end(
+    connection: Connection, running: ExperimentRecord, at: float, event_id: str
+) -> ExperimentRecord:
     details = {
         "experiment": running.number,
         "running": False,
@@ -187,6 +191,6 @@ def _end(connection: Connection, running: Experiment, at: float, event_id: str) 
     seq = _append_control(connection, event_id, at, Kind.experiment, details)
     here = _experiments.c.number == running.number
     connection.execute(update(_experiments).where(here).values(ended=seq))
-    return Experiment(
+    return ExperimentRecord(
         running.number, running.name, running.a, running.b, running.share, running.begun, seq
     )

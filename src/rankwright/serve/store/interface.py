@@ -9,14 +9,14 @@ from typing import Protocol
 
 from rankwright.serve.records import (
     ArmSums,
-    Event,
-    Experiment,
+    EventRecord,
+    ExperimentRecord,
+    Fate,
     LearnerRecord,
     Mark,
     ModelRecord,
     NewEvent,
-    Outcome,
-    Ranking,
+    RankingRecord,
     Serving,
 )
 
@@ -60,7 +60,7 @@ class Store(Protocol):
 
     # ---- log ----
 
-    def write(self, rankings: Sequence[Ranking], events: Sequence[NewEvent]) -> list[Outcome]:
+    def write(self, rankings: Sequence[RankingRecord], events: Sequence[NewEvent]) -> list[Fate]:
         """Write these, and return when they are durable: one outcome for each event.
 
         The events get their places in the order in which they are given. Of a duplicate or a
@@ -74,19 +74,19 @@ class Store(Protocol):
         """Write a few bytes durably; StoreUnavailableError if that cannot be done."""
         ...
 
-    def ranking(self, ranking_id: str) -> Ranking | None:
+    def ranking(self, ranking_id: str) -> RankingRecord | None:
         """Return a ranking; None if it is not there."""
         ...
 
-    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, RankingRecord]:
         """Return those of these rankings that are there, by their ids."""
         ...
 
-    def last_rankings(self, count: int) -> list[Ranking]:
+    def last_rankings(self, count: int) -> list[RankingRecord]:
         """Return the newest rankings, newest first."""
         ...
 
-    def events(self, after: int, limit: int) -> list[Event]:
+    def events(self, after: int, limit: int) -> list[EventRecord]:
         """Return the events behind a place, in order, at most so many."""
         ...
 
@@ -169,23 +169,23 @@ class Store(Protocol):
 
     def begin_experiment(
         self, name: str, a: int, b: int, share: float, at: float, event_id: str
-    ) -> Experiment:
+    ) -> ExperimentRecord:
         """Let two models share the queries: an event of the log; ValueError while one runs."""
         ...
 
-    def end_experiment(self, at: float, event_id: str) -> Experiment:
+    def end_experiment(self, at: float, event_id: str) -> ExperimentRecord:
         """End the one that runs: an event of the log; ValueError without one."""
         ...
 
-    def experiments(self) -> list[Experiment]:
+    def experiments(self) -> list[ExperimentRecord]:
         """Return all, oldest first."""
         ...
 
-    def arm_sums(self, experiment: Experiment) -> dict[str, ArmSums]:
+    def arm_sums(self, experiment: ExperimentRecord) -> dict[str, ArmSums]:
         """Return what the judged rankings of each arm, a and b, add up to."""
         ...
 
-    def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
+    def arm_values(self, experiment: ExperimentRecord) -> dict[str, list[tuple[str, float]]]:
         """Return query and value of the judged rankings of each arm, in the order of the log."""
         ...
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
-from rankwright.serve.records import ArmSums, Experiment
+from rankwright.serve.records import ArmSums, ExperimentRecord
 from rankwright.serve.store import schema
 
 _columns = schema.events.c
 
 
-def sums_by_arm(connection: Connection, experiment: Experiment) -> dict[str, ArmSums]:
+def sums_by_arm(connection: Connection, experiment: ExperimentRecord) -> dict[str, ArmSums]:
     """Return the sums of each arm over its queries, each with the mean of its rankings.
 
     What another model ranked is left out: feedback for an earlier experiment that came late.

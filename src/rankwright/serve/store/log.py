@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
-from rankwright.serve.records import Event, Experiment, NewEvent, Outcome, Ranking
+from rankwright.serve.records import EventRecord, ExperimentRecord, Fate, NewEvent, RankingRecord
 from rankwright.serve.store import schema
 from rankwright.serve.store.backend import Backend
 from rankwright.serve.store.rows import (
@@ -42,14 +42,16 @@ _N_CONTROL = select(func.count()).where(_events.c.kind != "feedback")
 _RANGE = select(func.min(_rankings.c.number), func.max(_rankings.c.number))
 
 
-def write_rankings(backend: Backend, connection: Connection, rankings: Sequence[Ranking]) -> None:
+def write_rankings(
+    backend: Backend, connection: Connection, rankings: Sequence[RankingRecord]
+) -> None:
     """Write rankings; one that is there already stays as it is."""
     if rankings:
         rows = [ranking_row(ranking) for ranking in rankings]
         backend.insert_new(connection, _rankings, rows)
 
 
-def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int, Outcome]]:
+def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int, Fate]]:
     """Append events under the lock for that; return place and outcome of each.
 
     The place of a duplicate or a conflict is 0.
@@ -64,11 +66,11 @@ def append(connection: Connection, events: Sequence[NewEvent]) -> list[tuple[int
             seq += 1
             rows.append(event_row(seq, new))
             known[new.event_id] = new.digest
-            outcomes.append((seq, Outcome.accepted))
+            outcomes.append((seq, Fate.accepted))
         elif digest == new.digest:
-            outcomes.append((0, Outcome.duplicate))
+            outcomes.append((0, Fate.duplicate))
         else:
-            outcomes.append((0, Outcome.conflict))
+            outcomes.append((0, Fate.conflict))
     if rows:
         connection.execute(_INSERT_EVENTS, rows)
     return outcomes
@@ -83,9 +85,9 @@ def digests_of(connection: Connection, event_ids: Sequence[str]) -> dict[str, by
     return known
 
 
-def find_rankings(connection: Connection, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+def find_rankings(connection: Connection, ranking_ids: Sequence[str]) -> dict[str, RankingRecord]:
     """Return those of these rankings that are there."""
-    found: dict[str, Ranking] = {}
+    found: dict[str, RankingRecord] = {}
     for i in range(0, len(ranking_ids), _AT_A_TIME):
         ids = [name for name in ranking_ids[i : i + _AT_A_TIME] if "\0" not in name]
         rows = connection.execute(_THESE_RANKINGS, {"ids": ids})
@@ -93,7 +95,7 @@ def find_rankings(connection: Connection, ranking_ids: Sequence[str]) -> dict[st
     return found
 
 
-def find_ranking(connection: Connection, ranking_id: str) -> Ranking | None:
+def find_ranking(connection: Connection, ranking_id: str) -> RankingRecord | None:
     """Return a ranking; None if it is not there."""
     if not is_plain(ranking_id):
         return None
@@ -101,12 +103,12 @@ def find_ranking(connection: Connection, ranking_id: str) -> Ranking | None:
     return None if row is None else row_ranking(row)
 
 
-def newest_rankings(connection: Connection, count: int) -> list[Ranking]:
+def newest_rankings(connection: Connection, count: int) -> list[RankingRecord]:
     """Return the newest rankings, newest first."""
     return [row_ranking(row) for row in connection.execute(_NEWEST, {"most": count})]
 
 
-def read_events(connection: Connection, after: int, limit: int) -> list[Event]:
+def read_events(connection: Connection, after: int, limit: int) -> list[EventRecord]:
     """Return the events behind a place, in order."""
     rows = connection.execute(_BEHIND, {"after": int(after), "most": limit}).all()
     return [row_event(row) for row in rows]
@@ -134,7 +136,7 @@ def count_rankings(connection: Connection) -> int:
 
 
 def judged_values(
-    connection: Connection, experiment: Experiment
+    connection: Connection, experiment: ExperimentRecord
 ) -> dict[str, list[tuple[str, float]]]:
     """Return query and value of the judged_values rankings of each arm, in the order of the log.
 

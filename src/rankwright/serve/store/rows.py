@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from sqlalchemy import Row
 
 from rankwright.serve.records import (
-    Event,
+    EventLesson,
+    EventRecord,
     Kind,
     LearnerRecord,
-    Lesson,
     Mark,
     NewEvent,
     Numbers,
-    Ranking,
+    RankingRecord,
 )
 from rankwright.serve.store.interface import StoreError
 
@@ -72,7 +72,7 @@ def _pack_ids(ids: list[str], **values: NDArray[np.float64]) -> dict[str, Any]:
     return {"ids": _encode(ids)} | {n: _pack_floats(numbers) for n, numbers in values.items()}
 
 
-def ranking_row(ranking: Ranking) -> dict[str, Any]:
+def ranking_row(ranking: RankingRecord) -> dict[str, Any]:
     """Return a ranking as columns."""
     return {
         "ranking_id": plain_text("ranking_id", ranking.ranking_id),
@@ -137,7 +137,7 @@ def _broken(what: str, error: Exception) -> StoreError:
 _REASONS = (ValueError, TypeError, KeyError)  # msgspec's errors are ValueErrors
 
 
-def row_ranking(row: Row[Any]) -> Ranking:
+def row_ranking(row: Row[Any]) -> RankingRecord:
     """Return a ranking from its columns."""
     try:
         ids = _decode_ids(row.ids)
@@ -145,10 +145,12 @@ def row_ranking(row: Row[Any]) -> Ranking:
         features = _unpack_features(row.features, row.dtype, len(ids), row.n_features)
     except _REASONS as error:
         raise _broken(f"ranking {row.ranking_id}", error) from None
-    return Ranking(row.ranking_id, row.at, row.query, row.version, row.arm, ids, scores, features)
+    return RankingRecord(
+        row.ranking_id, row.at, row.query, row.version, row.arm, ids, scores, features
+    )
 
 
-def row_event(row: Sequence[Any]) -> Event:
+def row_event(row: Sequence[Any]) -> EventRecord:
     """Return an event from its columns, in the order of the schema."""
     # By place: by name it takes twice as long, and a learner reads all of the log.
     seq, event_id, at, kind, digest, ranking_id, version, arm, value, packed, query = row[:11]
@@ -157,7 +159,7 @@ def row_event(row: Sequence[Any]) -> Event:
         lesson = None
         if ids is not None:
             documents = _decode_ids(ids)
-            lesson = Lesson(
+            lesson = EventLesson(
                 query,
                 documents,
                 _unpack_floats(labels, len(documents)),
@@ -178,7 +180,7 @@ def row_event(row: Sequence[Any]) -> Event:
         )
     except _REASONS as error:
         raise _broken(f"event {seq}", error) from None
-    return Event(seq, new)
+    return EventRecord(seq, new)
 
 
 def _no_nan(value: float | None) -> float | None:

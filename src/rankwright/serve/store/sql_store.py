@@ -12,14 +12,14 @@ from sqlalchemy import Connection, delete, insert
 
 from rankwright.serve.records import (
     ArmSums,
-    Event,
-    Experiment,
+    EventRecord,
+    ExperimentRecord,
+    Fate,
     LearnerRecord,
     Mark,
     ModelRecord,
     NewEvent,
-    Outcome,
-    Ranking,
+    RankingRecord,
     Serving,
 )
 from rankwright.serve.store import control, learners, log, schema
@@ -42,7 +42,7 @@ class SQLStore:
 
     # ---- log ----
 
-    def write(self, rankings: Sequence[Ranking], events: Sequence[NewEvent]) -> list[Outcome]:
+    def write(self, rankings: Sequence[RankingRecord], events: Sequence[NewEvent]) -> list[Fate]:
         """Write these, and return when they are durable: one outcome for each event."""
         with self._backend.writing(append=bool(events)) as connection:
             log.write_rankings(self._backend, connection, rankings)
@@ -54,20 +54,20 @@ class SQLStore:
             connection.execute(delete(schema.meta).where(schema.meta.c.name == "probed"))
             connection.execute(insert(schema.meta), {"name": "probed", "value": str(time.time())})
 
-    def ranking(self, ranking_id: str) -> Ranking | None:
+    def ranking(self, ranking_id: str) -> RankingRecord | None:
         """Return a ranking; None if it is not there."""
         return self._read(log.find_ranking, ranking_id)
 
-    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, Ranking]:
+    def rankings(self, ranking_ids: Sequence[str]) -> dict[str, RankingRecord]:
         """Return those of these rankings that are there, by their ids."""
         with self._backend.reading() as connection:
             return log.find_rankings(connection, ranking_ids)
 
-    def last_rankings(self, count: int) -> list[Ranking]:
+    def last_rankings(self, count: int) -> list[RankingRecord]:
         """Return the newest rankings, newest first."""
         return self._read(log.newest_rankings, count)
 
-    def events(self, after: int, limit: int) -> list[Event]:
+    def events(self, after: int, limit: int) -> list[EventRecord]:
         """Return the events behind a place, in order, at most so many."""
         return self._read(log.read_events, after, limit)
 
@@ -150,24 +150,24 @@ class SQLStore:
 
     def begin_experiment(
         self, name: str, a: int, b: int, share: float, at: float, event_id: str
-    ) -> Experiment:
+    ) -> ExperimentRecord:
         """Let two models share the queries: an event of the log; ValueError while one runs."""
         return self._append(control.begin, name, a, b, share, at, event_id)
 
-    def end_experiment(self, at: float, event_id: str) -> Experiment:
+    def end_experiment(self, at: float, event_id: str) -> ExperimentRecord:
         """End the one that runs: an event of the log; ValueError without one."""
         return self._append(control.end, at, event_id)
 
-    def arm_sums(self, experiment: Experiment) -> dict[str, ArmSums]:
+    def arm_sums(self, experiment: ExperimentRecord) -> dict[str, ArmSums]:
         """Return what the judged rankings of each arm, a and b, add up to."""
         with self._backend.reading() as connection:
             return sums_by_arm(connection, experiment)
 
-    def arm_values(self, experiment: Experiment) -> dict[str, list[tuple[str, float]]]:
+    def arm_values(self, experiment: ExperimentRecord) -> dict[str, list[tuple[str, float]]]:
         """Return query and value of the judged rankings of each arm, in the order of the log."""
         return self._read(log.judged_values, experiment)
 
-    def experiments(self) -> list[Experiment]:
+    def experiments(self) -> list[ExperimentRecord]:
         """Return all, oldest first."""
         return self._read(control.list_experiments)
 

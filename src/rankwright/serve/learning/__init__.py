@@ -1,0 +1,1 @@
+"""Learning from the log: live, and anew in a replay."""

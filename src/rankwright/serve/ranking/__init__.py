@@ -1,0 +1,1 @@
+"""Models as the service ranks with them, and which of them ranks."""

@@ -1,0 +1,1 @@
+"""Watching what is served: experiments, and drift of the features."""
