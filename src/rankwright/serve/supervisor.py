@@ -126,7 +126,7 @@ class Supervisor:
             self.workers.append(Child(f"worker {worker}", command, list(given.values()), say))
         self.children = list(self.workers)
         if find_spec("rankwright.serve.learner") is not None:
-            command = [*python, "rankwright.serve.learner", told]
+            command = [*python, "rankwright.serve.learner", told, str(self._alive[0])]
             self.children.append(Child("learner", command, [self._alive[0]], say))
 
     def start(self) -> None:
