@@ -217,7 +217,7 @@ class Mark:
     model_id, position, learned : int
         As of the learner after the step.
     digest : bytes
-        SHA-256 of its content.
+        SHA-256 of what its content holds, whichever version of the library wrote it.
     seqs : ndarray of int64
         The events that it learned in this step.
     losses : ndarray of float64

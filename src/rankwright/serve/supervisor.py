@@ -19,7 +19,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
 from rankwright.serve.http.telemetry import shared_counts
 from rankwright.serve.settings import Settings
@@ -125,9 +124,8 @@ class Supervisor:
             command = [*python, "rankwright.serve.worker", orders]
             self.workers.append(Child(f"worker {worker}", command, list(given.values()), say))
         self.children = list(self.workers)
-        if find_spec("rankwright.serve.learning.learner") is not None:
-            command = [*python, "rankwright.serve.learning.learner", told]
-            self.children.append(Child("learner", command, [self._alive[0]], say))
+        command = [*python, "rankwright.serve.learning.learner", told, str(self._alive[0])]
+        self.children.append(Child("learner", command, [self._alive[0]], say))
 
     def start(self) -> None:
         """Start all, and return when the workers answer; RuntimeError if one of them cannot."""

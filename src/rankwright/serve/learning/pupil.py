@@ -212,7 +212,7 @@ class Pupil:
                 rounds = self.model.partial_fit_rounds(lessons.X, lessons.y, lessons.qid, ledger)
             losses = lessons.by_event(rounds.losses)
             # Sums never come back from infinity: what is finite now was so all the time.
-            if all(map(_has_finite_rows, vars(self.model).values())) and np.isfinite(losses).all():
+            if all(map(_stays_finite, vars(self.model).values())) and np.isfinite(losses).all():
                 return losses
             refusal = "the weights overflow"
         except MemoryError:
@@ -287,7 +287,7 @@ def _kept_value(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _has_finite_rows(value: Any) -> bool:
+def _stays_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind != "f" or bool(np.isfinite(value).all())
     return not isinstance(value, float) or bool(np.isfinite(value))
