@@ -150,15 +150,17 @@ def test_scores_tell_that_they_are_finite(bad: float, n_scores: int) -> None:
 
 def test_scores_need_room_of_their_shape() -> None:
     X, W, b = np.ones((5, 4), np.float32), np.ones((2, 4)), np.ones(2)
-    for rows in (X, X.astype(np.float64), native_rows(X)):
+    fixed = np.empty((5, 2))
+    fixed.flags.writeable = False
+    no_room: list[Any] = [fixed, np.empty((5, 4))[:, ::2], np.empty((5, 2), np.float32)]
+    forms: list[Any] = [X, X.astype(np.float64), native_rows(X)]
+    for rows in forms:
         with pytest.raises(ValueError, match="out must have an entry for each row and score"):
             _kernels.linear_scores(rows, W, b, np.empty(9), 1)
         with pytest.raises(ValueError, match="b must have an entry for each score"):
             _kernels.linear_scores(rows, W, np.ones(3), np.empty((5, 2)), 1)
         with pytest.raises(ValueError, match="W must have an entry for each score and feature"):
             _kernels.linear_scores(rows, W[:, :3].copy(), b, np.empty((5, 2)), 1)
-        fixed = np.empty((5, 2))
-        fixed.flags.writeable = False
-        for bad in (fixed, np.empty((5, 4))[:, ::2], np.empty((5, 2), np.float32)):
+        for bad in no_room:
             with pytest.raises(TypeError, match="incompatible function arguments"):
                 _kernels.linear_scores(rows, W, b, bad, 1)
