@@ -139,8 +139,9 @@ def _models(X: Any) -> dict[str, Any]:
 def _kernel(X: Any, coef: Any) -> Call:
     from rankwright import _kernels
 
-    rows, weights = _kernels.dense_rows(X), np.ascontiguousarray(coef)
-    return lambda: _kernels.linear_scores(rows, weights, np.empty(0), 1)
+    rows, weights, none = _kernels.dense_rows(X), np.ascontiguousarray(coef), np.empty(0)
+    shape = (len(X), *weights.shape[:-1])
+    return lambda: _kernels.linear_scores(rows, weights, none, np.empty(shape), 1)
 
 
 def _contenders(X: Any, model: Any) -> dict[str, Call]:

@@ -76,23 +76,25 @@ void bind_largest(nb::module_& m) {
         "values"_a.noconvert(), "skip_nan"_a = false);
 }
 
-// X W' + b, row by row, and whether all are finite: if so, all features are, since a weight of 0
+using Weights = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+// out = X W' + b, row by row; whether all are finite: if so, all features are, since a weight of 0
 // hides neither NaN nor infinity.
-std::pair<Result<double>, bool> linear_scores(
-    const Rows& X, nb::ndarray<const double, nb::c_contig, nb::device::cpu> W, In<double> b,
-    int threads) {
+bool linear_scores(const Rows& X, Weights W, In<double> b, Scores out, int threads) {
     const std::size_t k = W.ndim() == 2 ? W.shape(0) : 1;
     require(W.size() == k * X.n_features, "W must have an entry for each score and feature");
     require(b.size() == 0 || b.size() == k, "b must have an entry for each score");
-    double size = 0;
-    auto scores = make_array<double>(X.n_rows * k, [&](double* out) {
-        multiply(X, W.data(), k, out, threads);
-        for (std::size_t i = 0; b.size() > 0 && i < X.n_rows; ++i) {
-            for (std::size_t c = 0; c < k; ++c) out[i * k + c] += b.data()[c];
-        }
-        size = largest_size<double>({out, X.n_rows * k}, false);
-    });
-    return {scores, std::isfinite(size)};
+    require(out.size() == X.n_rows * k, "out must have an entry for each row and score");
+    WithoutGil others_run;
+    multiply(X, W.data(), k, b.size() > 0 ? b.data() : nullptr, out.data(), threads);
+    return std::isfinite(largest_size<double>({out.data(), out.size()}, false));
+}
+
+// An array as it is: for the scores of one query, rows of it would take a while to make.
+template <class Float>
+bool array_scores(InMatrix<Float> X, Weights W, In<double> b, Scores out, int threads) {
+    return linear_scores(DenseRows<Float>(X.data(), X.shape(0), X.shape(1)), W, b, out, threads);
 }
 
 }  // namespace
@@ -101,8 +103,13 @@ void bind_products(nb::module_& m) {
     bind_rows(m);
     bind_largest<float>(m);
     bind_largest<double>(m);
-    m.def("linear_scores", &linear_scores, "X"_a, "W"_a.noconvert(), "b"_a.noconvert(),
-          "threads"_a);
+    const auto bind_scores = [&m](auto function) {
+        m.def("linear_scores", function, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(),
+              "out"_a.noconvert(), "threads"_a);
+    };
+    bind_scores(&linear_scores);
+    bind_scores(&array_scores<float>);
+    bind_scores(&array_scores<double>);
     m.def(
         "use_avx2", [](bool use) { use_avx2 = use && runs_here(InstructionSet::avx2); }, "use"_a,
         "For tests: whether kernels take the vector instructions that the machine has.");
@@ -114,8 +121,8 @@ void bind_products(nb::module_& m) {
         "multiply",
         [](const Rows& X, In<double> w, int threads) {
             require(w.size() == X.n_features, "w must have one entry for each feature");
-            return make_array<double>(X.n_rows,
-                                      [&](double* out) { multiply(X, w.data(), 1, out, threads); });
+            return make_array<double>(
+                X.n_rows, [&](double* out) { multiply(X, w.data(), 1, nullptr, out, threads); });
         },
         "X"_a, "w"_a.noconvert(), "threads"_a);
     // Sums over rows: so many for each feature, or a matrix.

@@ -23,28 +23,34 @@ inline constexpr std::size_t kPartSums = 1 << 20;  // all parts of X'g together 
 // would take a good part of the time.
 inline constexpr std::size_t kPartEntries = 8;
 
-// out[i k + c] = x_i . W_c for the rows from `begin` on
+// out[i k + c] = x_i . W_c + b_c for the rows from `begin` on; b may be null
 inline void multiply_rows(const Rows& X, std::size_t begin, std::size_t end, const double* W,
-                          std::size_t k, double* out) {
-    if (k == 1) return X.scores(begin, end, W, out);
+                          std::size_t k, const double* b, double* out) {
+    if (k == 1) {
+        X.scores(begin, end, W, out);
+        if (b) std::for_each(out, out + (end - begin), [more = *b](double& sum) { sum += more; });
+        return;
+    }
     constexpr std::size_t kBlock = 16;  // rows that stay in the cache for all W_c
     double scores[kBlock];
     for (; begin < end; begin += kBlock, out += kBlock * k) {
         const std::size_t n = std::min(kBlock, end - begin);
         for (std::size_t c = 0; c < k; ++c) {
             X.scores(begin, begin + n, W + c * X.n_features, scores);
-            for (std::size_t i = 0; i < n; ++i) out[i * k + c] = scores[i];
+            const double more = b ? b[c] : -0.0;  // which changes no bit
+            for (std::size_t i = 0; i < n; ++i) out[i * k + c] = scores[i] + more;
         }
     }
 }
 
-// X W', W with k rows: a score depends on its own row alone.
-inline void multiply(const Rows& X, const double* W, std::size_t k, double* out, int threads) {
-    if (X.n_rows <= kPartRows) return multiply_rows(X, 0, X.n_rows, W, k, out);
+// X W' + b, W with k rows, b with k entries or null: a score depends on its own row alone.
+inline void multiply(const Rows& X, const double* W, std::size_t k, const double* b, double* out,
+                     int threads) {
+    if (X.n_rows <= kPartRows) return multiply_rows(X, 0, X.n_rows, W, k, b, out);
     const std::size_t n_parts = (X.n_rows + kPartRows - 1) / kPartRows;
     parallel_for(n_parts, threads, [&](std::size_t part) {
         const std::size_t begin = part * kPartRows, end = std::min(begin + kPartRows, X.n_rows);
-        multiply_rows(X, begin, end, W, k, out + begin * k);
+        multiply_rows(X, begin, end, W, k, b, out + begin * k);
     });
 }
 

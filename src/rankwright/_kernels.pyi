@@ -399,14 +399,40 @@ def largest_size(
     values: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
     skip_nan: bool = False,
 ) -> float: ...
+@overload
 def linear_scores(
     X: Rows,
     W: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
     b: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    out: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
     threads: int,
-) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")], bool]: ...
+) -> bool: ...
+@overload
+def linear_scores(
+    X: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    W: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+    b: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    out: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+    threads: int,
+) -> bool: ...
+@overload
+def linear_scores(
+    X: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    W: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+    b: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    out: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+    threads: int,
+) -> bool: ...
 def use_avx2(use: bool) -> None:
     """
     For tests: whether kernels take the vector instructions that the machine has.

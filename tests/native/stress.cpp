@@ -172,7 +172,7 @@ std::string results(const Sample& sample, int n_threads) {
     keep(by_query);
     keep(by_row);
     const DenseRows<float> rows(X.data(), n_rows, Sample::n_features);
-    multiply(rows, by_feature.data(), 1, by_row.data(), n_threads);
+    multiply(rows, by_feature.data(), 1, nullptr, by_row.data(), n_threads);
     multiply_transposed(rows, scores.data(), by_feature.data(), n_threads);
     keep(by_row);
     keep(by_feature);

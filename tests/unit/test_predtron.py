@@ -42,6 +42,23 @@ BAD: Any = "best"
 X2 = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("variant", ["last", "averaged"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_weights_are_laid_out_as_they_are_multiplied(
+    standardize: bool, variant: Any, fit_intercept: bool
+) -> None:
+    for kind, y in (
+        (PredtronOrdinal, [0, 1, 2]),
+        (PredtronClassifier, [0, 1, 2]),
+        (PredtronMultilabel, np.eye(3, dtype=int)),
+    ):
+        options: Any = {"standardize": standardize, "variant": variant}
+        model: Any = kind(fit_intercept=fit_intercept, **options).fit(X2, y)
+        assert model.coef_.shape == (3, 2)
+        assert model.coef_.flags.c_contiguous
+
+
 def test_the_perceptron_by_hand() -> None:
     # x1 is a mistake (tie), x2 as well; x3 is scored 2 + 2 * -4 + ... < 0, and right.
     model = PredtronClassifier.paper(mode="predicted").fit(X2, [1, 0, 0])

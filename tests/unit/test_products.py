@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rankwright.data.products import gram, group_sums, moments, multiply, multiply_transposed
+from rankwright import _kernels
+from rankwright.data.products import (
+    gram,
+    group_sums,
+    linear_scores,
+    moments,
+    multiply,
+    multiply_transposed,
+    native_rows,
+)
 
 SHAPES = [(0, 3), (1, 1), (5, 0), (7, 13), (2049, 8), (9000, 20), (300, 5000)]
 
@@ -91,3 +100,67 @@ def test_lengths_must_match() -> None:
         multiply(X, np.zeros(3))
     with pytest.raises(ValueError, match="one entry for each row"):
         multiply_transposed(X, np.zeros(2))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "long"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 13), (2049, 8), (9000, 20)])
+def test_scores_are_products_and_offsets(shape: tuple[int, int], dtype: Any, kind: str) -> None:
+    X = make(shape, dtype, kind)
+    rng = np.random.default_rng(1)
+    W, b = rng.normal(size=(3, shape[1])), rng.normal(size=3)
+    columns = np.stack([multiply(X, w) for w in W], axis=1)
+    for n_jobs in (None, 1, 2, 5):
+        for offsets in (b, b.tolist(), np.repeat(b, 2)[::2]):
+            np.testing.assert_array_equal(
+                linear_scores(X, W, offsets, n_jobs)[0], columns + b, strict=True
+            )
+        np.testing.assert_array_equal(linear_scores(X, W, None, n_jobs)[0], columns, strict=True)
+        for offset in (float(b[0]), b[0], b[:1]):
+            np.testing.assert_array_equal(
+                linear_scores(X, W[0], offset, n_jobs)[0], columns[:, 0] + b[0], strict=True
+            )
+    assert linear_scores(X, W[:1], b[:1])[0].shape == (shape[0], 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_of_an_array_are_those_of_its_rows(dtype: Any) -> None:
+    X = make((37, 13), dtype, "dense")
+    W, b = np.random.default_rng(1).normal(size=(3, 13)), np.ones(3)
+    expected, finite = linear_scores(X, W, b)
+    assert finite
+    assert (linear_scores(np.asfortranarray(X), W, b)[0] == expected).all()
+    scores = np.full((37, 3), np.nan)
+    assert _kernels.linear_scores(native_rows(X), W, b, scores, 1)
+    np.testing.assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("n_scores", [1, 2])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_scores_tell_that_they_are_finite(bad: float, n_scores: int) -> None:
+    X, W, b = np.ones((3000, 4)), np.zeros((n_scores, 4)), np.zeros(n_scores)
+    assert linear_scores(X, W, b)[1]
+    b[-1] = bad
+    assert not linear_scores(X, W, b)[1]
+    X[2500, 2] = bad  # a weight of 0 does not hide it
+    for offsets in (None, np.zeros(n_scores)):
+        assert not linear_scores(X, W, offsets)[1]
+        assert not linear_scores(X.astype(np.float32), W, offsets)[1]
+
+
+def test_scores_need_room_of_their_shape() -> None:
+    X, W, b = np.ones((5, 4), np.float32), np.ones((2, 4)), np.ones(2)
+    fixed = np.empty((5, 2))
+    fixed.flags.writeable = False
+    no_room: list[Any] = [fixed, np.empty((5, 4))[:, ::2], np.empty((5, 2), np.float32)]
+    forms: list[Any] = [X, X.astype(np.float64), native_rows(X)]
+    for rows in forms:
+        with pytest.raises(ValueError, match="out must have an entry for each row and score"):
+            _kernels.linear_scores(rows, W, b, np.empty(9), 1)
+        with pytest.raises(ValueError, match="b must have an entry for each score"):
+            _kernels.linear_scores(rows, W, np.ones(3), np.empty((5, 2)), 1)
+        with pytest.raises(ValueError, match="W must have an entry for each score and feature"):
+            _kernels.linear_scores(rows, W[:, :3].copy(), b, np.empty((5, 2)), 1)
+        for bad in no_room:
+            with pytest.raises(TypeError, match="incompatible function arguments"):
+                _kernels.linear_scores(rows, W, b, bad, 1)

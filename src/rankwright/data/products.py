@@ -37,11 +37,12 @@ def linear_scores(
     A score depends on its own row alone: the same bits whatever rows stand beside it. One row of W
     may be a vector; then the scores are one too.
     """
-    offsets = _NONE if b is None else np.array(b, dtype=np.float64, ndmin=1)
+    offsets = _NONE if b is None else np.ascontiguousarray(b, np.float64)
+    scores = np.empty(X.shape[0] if W.ndim == 1 else (X.shape[0], len(W)))
     # Few rows are one part, which one thread multiplies; to count cores would take longer.
     threads = 1 if X.shape[0] <= _PART_ROWS else n_threads(n_jobs)
-    scores, finite = _kernels.linear_scores(native_rows(X), W, offsets, threads)
-    return scores if W.ndim == 1 else scores.reshape(-1, len(W)), finite
+    rows = native_rows(X) if is_sparse(X) else np.ascontiguousarray(X)
+    return scores, _kernels.linear_scores(rows, W, offsets, scores, threads)
 
 
 def multiply_transposed(X: Matrix, g: Floats, n_jobs: int | None = None) -> Floats:

@@ -93,7 +93,7 @@ class MulticlassPerceptron(InterceptLearner):
         return all_scores(self, X)
 
     def _predict_ranks(self, X: Any) -> Ints:
-        return plurality(self._votes_on(X) if self._votes else self._scores(X))
+        return plurality(self._votes_on(X) if self._votes else all_scores(self, X))
 
     def _votes_on(self, X: Any) -> Floats:
         k = len(self.classes_)

@@ -243,11 +243,11 @@ class PredtronLearner(PredtronParameters, PredtronSteps, WeightForm, OnlineLearn
 
     def _publish(self, weights: Floats) -> None:
         """Set ``coef_`` and ``intercept_`` from weights by feature."""
-        if not self.fit_intercept:
-            self.coef_ = self._out_of_scale(weights.T)
-            return
-        self.coef_ = self._out_of_scale(weights[:-1].T)
-        self.intercept_ = weights[-1] - self._offset(self.coef_)
+        coef = self._out_of_scale((weights[:-1] if self.fit_intercept else weights).T)
+        # By score, as predictions multiply it: else each of them would turn it first.
+        self.coef_ = np.ascontiguousarray(coef)
+        if self.fit_intercept:  # from coef: of another layout, the last bits would be others
+            self.intercept_ = weights[-1] - self._offset(coef)
 
     def _decision(self, X: Any) -> Floats:
         """Return the scores of rows, one for each score of the problem."""

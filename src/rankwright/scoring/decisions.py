@@ -7,6 +7,7 @@ that is a rank itself for the nearest one, and scores of classes for the largest
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,16 @@ def by_thresholds(scores: Floats, thresholds: Floats) -> Ints:
 
 def by_rounding(scores: Floats, n_ranks: int) -> Ints:
     """Return ranks, from 0, of scores that are ranks from 1 before rounding."""
+    return by_thresholds(scores, _between_ranks(n_ranks))
+
+
+@cache  # to make them takes as long as to find the ranks of a query
+def _between_ranks(n_ranks: int) -> Floats:
+    """Return what a score must reach to be rounded to the second rank, to the third, and so on."""
     # Halves go up, as in the kernel; np.round would take them to the even rank.
-    return by_thresholds(scores + 0.5, np.arange(2.0, n_ranks + 1))
+    halves = np.arange(1.5, n_ranks)
+    halves.flags.writeable = False
+    return halves
 
 
 def plurality(votes: Floats) -> Ints:
