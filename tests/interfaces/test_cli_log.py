@@ -23,7 +23,7 @@ NAMES = ["price", "age", "title match", "clicks"]
 
 
 def named() -> rw.SLAMPerceptron:
-    model = fitted()
+    model: rw.SLAMPerceptron = fitted()
     model.feature_names_in_ = np.array(NAMES, dtype=object)
     return model
 
@@ -51,6 +51,7 @@ def test_what_is_exported_is_read_back(ending: str, run: Cli, tmp_path: Path) ->
     assert ds.feature_names == NAMES
     assert ds.n_queries == 30
     assert ds.qid.tolist() == [2 + n for n, lesson in enumerate(lessons) for _ in lesson.ids]
+    assert ds.doc_ids is not None
     assert ds.doc_ids.tolist() == [name for lesson in lessons for name in lesson.ids]
     np.testing.assert_array_equal(ds.X, np.concatenate([lesson.features for lesson in lessons]))
     np.testing.assert_array_equal(ds.y, np.concatenate([lesson.labels for lesson in lessons]))

@@ -8,7 +8,6 @@ import pytest
 
 from tests.comparison_sample import make_comparison
 from tests.systems.conftest import missing
-from tests.systems.test_report import browser  # noqa: F401
 from tests.unit.test_notebook_code import CELLS
 
 SHOWN = ["results[1]", "rw.BoostedRanker(n_estimators=3).fit(ds.X, ds.y, ds.qid, verbose=True)"]
@@ -69,7 +68,7 @@ def test_progress_is_drawn_in_its_place(outputs: list[Any]) -> None:
 def test_the_colours_are_those_of_the_theme(
     theme: tuple[str, str],
     doctype: str,
-    browser: Any,  # noqa: F811
+    browser: Any,
 ) -> None:
     back, text = theme
     comparison = make_comparison()

@@ -105,6 +105,7 @@ def test_a_loss_that_differs_is_found(tmp_path: Path) -> None:
     found = replay_log(with_marks(store, change))
     assert found.parting is not None
     assert found.parting.event == 7
+    assert found.parting.again is not None
     assert found.parting.live == found.parting.again + 0.25
     assert "they part at event 7 (loss 0." in found.lines()[-1]
     assert "live, loss 0" in found.lines()[-1]
@@ -123,14 +124,14 @@ def test_a_state_that_differs_is_found(tmp_path: Path) -> None:
     assert str(found.parting) == "they part at event 9 (what is known differs after it)"
 
 
-@pytest.mark.parametrize("field", ["loss", "bound"])
-def test_a_bound_that_differs_is_said(field: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [{"loss": 1e9}, {"bound": 1e9}])
+def test_a_bound_that_differs_is_said(change: dict[str, Any], tmp_path: Path) -> None:
     store = with_lessons(tmp_path)
 
-    def change(mark: Mark) -> Mark:
-        return replace(mark, **{field: 1e9}) if mark.position == 9 else mark
+    def changed(mark: Mark) -> Mark:
+        return replace(mark, **change) if mark.position == 9 else mark
 
-    found = replay_log(with_marks(store, change))
+    found = replay_log(with_marks(store, changed))
     assert found.parting is None
     assert "loss and bound from event 9 on: " in found.lines()[0]
 
