@@ -21,6 +21,7 @@ from sqlalchemy import Connection as Transaction
 from rankwright.serve.records import Fate
 from rankwright.serve.store import open_store
 from rankwright.serve.store import sqlite as backend_module
+from rankwright.serve.store.files import APPLICATION, make_empty_store
 from rankwright.serve.store.interface import Store, StoreError, StoreUnavailableError
 from rankwright.serve.store.migrations import migrate
 from rankwright.serve.store.schema import VERSION
@@ -120,14 +121,50 @@ def test_an_empty_file_becomes_a_store(path: str) -> None:
 
 
 def test_one_who_was_killed_while_making_a_store_is_in_nobodys_way(path: str) -> None:
-    Path(f"{path}.new").write_bytes(b"half")
-    Path(f"{path}.new-journal").write_bytes(b"half")
+    for end in ("", "-journal", "-wal", "-shm"):
+        Path(f"{path}.new{end}").write_bytes(b"half")
     open_store(path).close()
     assert sorted(os.listdir(os.path.dirname(path))) == [
         "rankwright.db",
         "rankwright.db.lock",
         "rankwright.db.next",
     ]
+
+
+def test_a_new_file_is_whole_when_it_appears(path: str) -> None:
+    make_empty_store(path)
+    header = Path(path).read_bytes()[:100]
+    assert header[18:20] == b"\2\2"  # WAL: nobody has to change it, beside others
+    assert int.from_bytes(header[68:72], "big") == APPLICATION
+    assert header[64:68] != bytes(4)  # incremental vacuum
+    assert os.listdir(os.path.dirname(path)) == ["rankwright.db"]
+
+
+OPENER = """
+import sys
+from rankwright.serve.store import open_store
+print("ready", flush=True)
+for name in sys.stdin:
+    print(len(open_store(name.strip()).models()), flush=True)
+"""
+
+
+def test_processes_that_make_a_store_in_the_same_moment(tmp_path: Path) -> None:
+    processes = [start_python(OPENER) for _ in range(4)]
+
+    def answers() -> list[str]:
+        return [process.stdout.readline().strip() for process in processes if process.stdout]
+
+    assert answers() == ["ready"] * 4
+    for i in range(40):
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write(f"{tmp_path}/{i}.db\n")
+            process.stdin.flush()
+        assert answers() == ["0"] * 4
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
 
 
 def test_the_settings_are_those_of_a_durable_store(path: str) -> None:
@@ -148,7 +185,7 @@ def test_the_settings_are_those_of_a_durable_store(path: str) -> None:
 
 def test_settings_that_do_not_hold_are_an_error(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backend_module._SETTINGS, "journal_mode", "unknown")
-    with pytest.raises(StoreError, match="with journal_mode = unknown, but SQLite says delete; ke"):
+    with pytest.raises(StoreError, match="with journal_mode = unknown, but SQLite says wal; keep"):
         open_store(path)
 
 

@@ -41,7 +41,7 @@ def make_empty_store(path: str) -> None:
     meanwhile.
     """
     new = f"{path}.new"
-    for left in (new, f"{new}-journal"):  # of one who was killed
+    for left in (new, f"{new}-journal", f"{new}-wal", f"{new}-shm"):  # of one who was killed
         with contextlib.suppress(FileNotFoundError):
             os.unlink(left)
     os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -49,4 +49,6 @@ def make_empty_store(path: str) -> None:
         # Before the first table or never: pages that became free can be given back.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        # It stays in this mode: of several who change it at once, some are told it is locked.
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
     os.rename(new, path)
