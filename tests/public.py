@@ -9,11 +9,11 @@ from pathlib import Path
 import rankwright
 
 SOURCE = Path(rankwright.__file__).parent
-NOT_A_LIBRARY = {"cli", "serve"}  # what these show is on the command line, and over HTTP
+NOT_A_LIBRARY = {"cli"}
 
 
 def packages() -> list[str]:
-    """Return the names of all packages, without the command line and the service."""
+    """Return the names of all packages, without the command line."""
     names = {folder.parent.name for folder in SOURCE.glob("*/__init__.py")}
     return sorted(f"rankwright.{name}" for name in names - NOT_A_LIBRARY)
 

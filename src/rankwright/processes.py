@@ -42,6 +42,34 @@ def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def start_module(
+    module: str, arguments: Sequence[str], descriptors: Sequence[int]
+) -> subprocess.Popen[bytes]:
+    """Start a process that runs a module as a program, in a session of its own.
+
+    It finds modules as one of :func:`start_python` does. Ctrl-C is for this process alone, which
+    must end the other.
+
+    Parameters
+    ----------
+    module : str
+        Its name; it is the first argument that is seen from outside.
+    arguments : sequence of str
+        What the program is told.
+    descriptors : sequence of int
+        Open files that it has too.
+    """
+    code = 'import runpy; runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)'
+    paths = f"import sys; sys.path[:] = {_paths()!r}; "
+    return subprocess.Popen(
+        [sys.executable, *_flags(), "-c", paths + code, module, *arguments],
+        stdin=subprocess.DEVNULL,
+        pass_fds=tuple(descriptors),
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": _absolute_python_path()},
+    )
+
+
 @dataclass(frozen=True)
 class Ended:
     """A program that came to its end.

@@ -47,7 +47,7 @@ class Started:
         return [
             int(child)
             for child in found
-            if f"serve.{name}".encode() in Path(f"/proc/{child}/cmdline").read_bytes()
+            if f".{name}\0".encode() in Path(f"/proc/{child}/cmdline").read_bytes()
         ]
 
     def end(self, number: int = signal.SIGTERM) -> int:

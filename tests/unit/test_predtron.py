@@ -253,7 +253,7 @@ def test_a_problem_says_what_it_lacks() -> None:
 
 def test_comparators_must_fit() -> None:
     model = PredtronClassifier()
-    with pytest.raises(ValueError, match="the comparator must have 2 weights for each score"):
+    with pytest.raises(ValueError, match="the comparator must have 2 weights for each of 1 scores"):
         model.bound(np.ones((1, 5)), X2, [1, 0, 0])
     with pytest.raises(ValueError, match="the comparator must have"):
         PredtronClassifier(kernel="rbf").bound(np.ones((1, 2)), X2, [1, 0, 0])

@@ -167,7 +167,7 @@ with start_python(code, {{}}) as process:
 
 def starts_processes(path: Path) -> list[str]:
     """Return the names in a source that could start a process."""
-    modules = {"subprocess", "multiprocessing", "pty", "joblib", "asyncio"}
+    modules = {"subprocess", "multiprocessing", "pty", "joblib"}
     calls = re.compile(r"(system|popen|fork|forkpty|exec[lv]p?e?|(posix_)?spawn\w*)")
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -176,11 +176,13 @@ def starts_processes(path: Path) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += [node.module] if node.module.split(".")[0] in modules else []
             found += [a.name for a in node.names if a.name == "ProcessPoolExecutor"]
+            found += [a.name for a in node.names if "subprocess" in a.name]
             found += [a.name for a in node.names if node.module == "os" and calls.match(a.name)]
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             is_call = node.value.id == "os" and calls.fullmatch(node.attr)
             found += [f"os.{node.attr}"] if is_call else []
             found += [node.attr] if node.attr == "ProcessPoolExecutor" else []
+            found += [node.attr] if "subprocess" in node.attr else []  # of asyncio
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             dynamic = node.func.id == "import_module" and node.args
             name = node.args[0].value if dynamic and isinstance(node.args[0], ast.Constant) else ""
@@ -199,6 +201,8 @@ def test_the_search_for_processes_finds_them(tmp_path: Path) -> None:
         "from os import execv",
         "from concurrent.futures import ProcessPoolExecutor",
         "import_module('subprocess')",
+        "import asyncio\nasyncio.create_subprocess_exec('ls')",
+        "from asyncio import create_subprocess_exec",
     ):
         source.write_text(text)
         assert starts_processes(source), text
@@ -209,7 +213,25 @@ def test_the_search_for_processes_finds_them(tmp_path: Path) -> None:
 def test_processes_are_started_in_one_place() -> None:
     sources = {path: starts_processes(path) for path in sorted(PACKAGE.rglob("*.py"))}
     found = {path.relative_to(PACKAGE).as_posix(): names for path, names in sources.items()}
-    # Workers name the type of their process.
-    allowed = {"processes.py", "comparison/workers.py"}
+    # Workers and the service's supervisor name the type of their processes.
+    allowed = {"processes.py", "comparison/workers.py", "serve/supervisor.py"}
     assert {path for path, names in found.items() if names} <= allowed
     assert "processes.py" in {path for path, names in found.items() if names}
+
+
+def test_a_module_runs_nothing_of_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('a stranger ran')")
+    (tmp_path / "runpy.py").write_text("raise SystemExit('a stranger ran')")
+    script = (
+        "import sys\nfrom rankwright.processes import start_module\nsys.path.insert(0, '')\n"
+        "raise SystemExit(start_module('json.tool', ['--help'], []).wait())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    assert (done.returncode, "usage" in done.stdout) == (0, True), done.stderr

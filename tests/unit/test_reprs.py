@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def public_classes() -> list[type]:
         module = import_module(name)
         for public in module.__all__:
             what = getattr(module, public)
-            if not inspect.isclass(what) or issubclass(what, BaseException):
+            if not inspect.isclass(what) or issubclass(what, BaseException | Enum):
                 continue
             # What nobody can make, and what prints as "<X object at 0x...>", is short enough.
             if not inspect.isabstract(what) and what.__repr__ is not object.__repr__:

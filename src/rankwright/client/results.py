@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from rankwright.showing import Brief
 
-@dataclass(frozen=True)
-class RankedDocument:
+
+@dataclass(frozen=True, repr=False)
+class RankedDocument(Brief):
     """A document of a ranking.
 
     Attributes
@@ -32,8 +34,8 @@ class RankedDocument:
     explanation: dict[str, float] | None = None
 
 
-@dataclass(frozen=True)
-class RankedQuery:
+@dataclass(frozen=True, repr=False)
+class RankedQuery(Brief):
     """A ranking, best first.
 
     Attributes
@@ -76,8 +78,8 @@ class RankedQuery:
         return {document.id: document.label for document in self.documents}
 
 
-@dataclass(frozen=True)
-class Receipt:
+@dataclass(frozen=True, repr=False)
+class Receipt(Brief):
     """What became of a feedback.
 
     Attributes
@@ -101,8 +103,8 @@ class Receipt:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Answered:
+@dataclass(frozen=True, repr=False)
+class Answered(Brief):
     """Something that is made of an object of an answer."""
 
     @classmethod
@@ -112,7 +114,7 @@ class Answered:
         return cls(**{name: value for name, value in body.items() if name in known})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServiceState(Answered):
     """How far the log and the learner of the served model are.
 
@@ -144,7 +146,7 @@ class ServiceState(Answered):
     behind: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelInfo(Answered):
     """A model of the service.
 
@@ -180,7 +182,7 @@ class ModelInfo(Answered):
     skipped: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NowServed(Answered):
     """What ranks after a change: the model, its version, and the model before it."""
 
@@ -189,7 +191,7 @@ class NowServed(Answered):
     previous: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArmSummary(Answered):
     """One side of an experiment: the model, its judged queries and rankings, their mean NDCG@10."""
 
@@ -199,7 +201,7 @@ class ArmSummary(Answered):
     mean: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExperimentSummary(Answered):
     """Two models that share the queries, and what feedback says of them.
 

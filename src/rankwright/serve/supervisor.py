@@ -15,11 +15,11 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 
+from rankwright.processes import start_module
 from rankwright.serve.http.telemetry import shared_counts
 from rankwright.serve.settings import Settings
 
@@ -35,12 +35,14 @@ class Child:
     def __init__(
         self,
         name: str,
-        command: Sequence[str],
+        module: str,
+        arguments: Sequence[str],
         descriptors: Sequence[int],
         say: Callable[[str], None],
     ) -> None:
         self.name = name
-        self._command = list(command)
+        self._module = module
+        self._arguments = list(arguments)
         self._descriptors = tuple(descriptors)
         self._say = say
         self._pause = 0.0
@@ -51,13 +53,7 @@ class Child:
     def start(self) -> None:
         """Start it."""
         self._begun = time.monotonic()
-        # A session of its own: Ctrl-C is for the supervisor, who ends the others in order.
-        self.process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.DEVNULL,
-            pass_fds=self._descriptors,
-            start_new_session=True,
-        )
+        self.process = start_module(self._module, self._arguments, self._descriptors)
 
     def look(self) -> None:
         """Start it again if it died, and the pause is over."""
@@ -117,15 +113,14 @@ class Supervisor:
             "ready": self._ready[1],
             "counts": self._counts.fileno(),
         }
-        python = [sys.executable, "-m"]
         self.workers = []
         for worker in range(settings.workers):
             orders = json.dumps({"settings": json.loads(told), "worker": worker, **given})
-            command = [*python, "rankwright.serve.worker", orders]
-            self.workers.append(Child(f"worker {worker}", command, list(given.values()), say))
+            module, descriptors = "rankwright.serve.worker", list(given.values())
+            self.workers.append(Child(f"worker {worker}", module, [orders], descriptors, say))
         self.children = list(self.workers)
-        command = [*python, "rankwright.serve.learning.learner", told, str(self._alive[0])]
-        self.children.append(Child("learner", command, [self._alive[0]], say))
+        module, alive = "rankwright.serve.learning.learner", self._alive[0]
+        self.children.append(Child("learner", module, [told, str(alive)], [alive], say))
 
     def start(self) -> None:
         """Start all, and return when the workers answer; RuntimeError if one of them cannot."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import struct
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from rankwright.data.feature_names import listed
 from rankwright.extras import load_extra
+from rankwright.serve.http.memory import keep_answers
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.ranking.served import ServedModel
 from rankwright.serve.records import Numbers
@@ -51,7 +51,7 @@ def npy_matrix(body: bytes) -> Numbers:
     return found.reshape(n, width)
 
 
-@lru_cache(maxsize=1024)
+@keep_answers
 def _npy_header(header: bytes) -> tuple[np.dtype[Any], bool, int, int, int]:
     """Return type, order, rows, columns and bytes that a header promises."""
     try:

@@ -11,7 +11,6 @@ import ipaddress
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from time import perf_counter
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -21,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from rankwright.serve.bodies import RefusalBody
+from rankwright.serve.http.memory import keep_answers
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Service
 from rankwright.serve.store.interface import StoreUnavailableError
@@ -171,7 +171,7 @@ class Endpoint:
         )
 
 
-@lru_cache(maxsize=1024)
+@keep_answers
 def check_origin(host: bytes, origin: bytes) -> None:
     """Raise unless this machine asks, and no page of another site that is open in a browser.
 

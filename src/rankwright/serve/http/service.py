@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
@@ -81,7 +81,7 @@ class Service:
 
     async def ask(self, function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """Call what may wait, such as a method of the store, without keeping others waiting."""
-        asked: Callable[[], Any] = functools.partial(function, *args, **more)
+        asked: Callable[[], Any] = partial(function, *args, **more)
         found: T = await asyncio.get_running_loop().run_in_executor(self._threads, asked)
         return found
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwright.data.feature_names import all_feature_names, listed
+from rankwright.data.lazy import lazy
 from rankwright.serve.bodies import Document, LabelledDocument
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.ranking.ways import Scores, full_model, ranking_way
@@ -83,12 +83,12 @@ class ServedModel:
         """Whether it goes on learning."""
         return self.record.learns
 
-    @cached_property
+    @lazy
     def feature_names(self) -> list[str]:
         """The names of the features; without any, ``feature 1``, ``feature 2``, ..."""
         return all_feature_names(self.names, self.n_features)
 
-    @cached_property
+    @lazy
     def _row(self) -> struct.Struct:
         return struct.Struct(f"{self.n_features}d")
 
@@ -197,6 +197,6 @@ class ServedModel:
             for row, best in zip(added, order.tolist(), strict=True)
         ]
 
-    @cached_property
+    @lazy
     def _model(self) -> Any:
         return full_model(self.content)

@@ -44,7 +44,7 @@ _TYPICAL = 0.05  # the difference that the interval is sharpest for
 def arm_of(experiment: ExperimentRecord, query: str) -> str:
     """Return the arm of a query: b for ``share`` of all queries, else a.
 
-    >>> experiment = Experiment(number=1, name="new", a=1, b=2, share=0.5, begun=1)
+    >>> experiment = ExperimentRecord(number=1, name="new", a=1, b=2, share=0.5, begun=1)
     >>> [arm_of(experiment, query) for query in ("red shoes", "tent", "lamp")]
     ['a', 'a', 'b']
     """
