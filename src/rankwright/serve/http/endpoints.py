@@ -183,7 +183,7 @@ class Endpoint:
             return None
         query = _parameters(scope["query_string"]) if scope["query_string"] else {}
         if self.parameters is not None:
-            check_parameters(query, self.parameters)
+            refuse_unheard(query, self.parameters)
         return Call(
             body,
             content_type.decode("latin-1").lower(),
@@ -262,7 +262,7 @@ def _parameters(query: bytes) -> dict[str, str]:
     return found
 
 
-def check_parameters(given: Iterable[str], known: Sequence[str]) -> None:
+def refuse_unheard(given: Iterable[str], known: Sequence[str]) -> None:
     """Raise if the address has a parameter that would not be heard."""
     for name in given:
         if name not in known:

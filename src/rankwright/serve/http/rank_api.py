@@ -29,9 +29,9 @@ from rankwright.serve.http.endpoints import (
     JSON,
     Answer,
     Call,
-    check_parameters,
     decoded_body,
     json_answer,
+    refuse_unheard,
     route,
 )
 from rankwright.serve.http.ranking_ids import new_ranking_id
@@ -178,7 +178,7 @@ def _asked_by_address(
 ) -> tuple[str | None, int | None, bool]:
     """Return query, k and explain of the address."""
     given = call.query
-    check_parameters(given, known)
+    refuse_unheard(given, known)
     query, k, explain = given.get("query"), given.get("k"), given.get("explain", "false")
     if query is not None:
         check_query(query, limits)
