@@ -252,6 +252,9 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert "model.rw" in refused(tmp_path)
     model.write_bytes(small_model())
     assert "without tokens" in refused(tmp_path, "--host", "0.0.0.0")
+    for option in ("--max-seconds", "--max-rate", "--retention"):
+        assert option in refused(tmp_path, option, "inf")
+    assert not (tmp_path / "log.db").exists()
     tokens.write_text("rank weak\n", encoding="utf-8")
     tokens.chmod(0o600)
     assert "16 characters" in refused(tmp_path, "--token-file", str(tokens))

@@ -119,6 +119,20 @@ def test_an_elected_one_whose_connection_is_cut(store: Store, postgresql: Postgr
 # ---- what is refused ----
 
 
+def test_lost_connections_leave_no_traceback(
+    own_server: PostgreSQLServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(own_server.new_url())
+    store.write([], [sample_event("e")])
+    own_server.stop()
+    with pytest.raises(StoreUnavailableError, match="lost or refused"):
+        store.events(0, 9)
+    own_server.start()
+    assert len(store.events(0, 9)) == 1
+    store.close()
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_a_server_that_would_lose_what_it_answered(own_server: PostgreSQLServer) -> None:
     url = own_server.new_url()
     own_server.stop()

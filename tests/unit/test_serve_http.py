@@ -182,6 +182,44 @@ def test_parameters_of_the_address(call: Caller) -> None:
         assert answer.status_code == 422
 
 
+def test_a_parameter_that_is_not_heard_is_refused(call: Caller) -> None:
+    for route in call.app.routes:
+        method, path = route.endpoint.method, route.path.replace("{model}", "1")
+        if not path.startswith("/v1/"):
+            continue
+        known = OPERATIONS[method, route.path].parameters
+        if path != "/v1/rank":
+            assert set(route.endpoint.parameters) == set(known), path
+        answer = call(method, f"{path}?forse=true", json=ONE if path == "/v1/rank" else {})
+        assert (answer.status_code, answer.json()["field"]) == (422, "forse"), path
+    assert call("GET", "/healthz?probe=1").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["k=1", "explain=true", "query=r"])
+def test_json_does_not_overhear_the_address(name: str, call: Caller) -> None:
+    answer = call("POST", f"/v1/rank?{name}", json=ONE)
+    assert (answer.status_code, answer.json()["field"]) == (422, name.partition("=")[0])
+
+
+@pytest.mark.parametrize("path", ["/v1/models/promote", "/v1/experiments"])
+def test_changes_are_json_and_no_form(path: str, call: Caller) -> None:
+    answer = call("POST", path, content=b'{"model": 1}', headers={"content-type": "text/plain"})
+    assert (answer.status_code, answer.json()["field"]) == (415, "content-type")
+
+
+@pytest.mark.parametrize("path", ["/v1/rank", "/v1/feedback", "/v1/models"])
+def test_packed_bodies_are_refused(path: str, call: Caller) -> None:
+    answer = call("POST", path, content=b"x", headers={"content-encoding": "gzip"})
+    assert (answer.status_code, answer.json()["field"]) == (415, "content-encoding")
+    more = {"content-encoding": "identity"}
+    assert call("POST", "/v1/rank", json=ONE, headers=more).status_code == 200
+
+
+def test_a_learner_that_has_not_begun_has_a_reason(call: Caller) -> None:
+    state = call("GET", "/v1/state").json()
+    assert (state["bound"], state["reason"]) == (None, "no event was learned yet.")
+
+
 # ---- answers ----
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -131,6 +132,25 @@ def test_models_without_a_plain_sum_are_served(model: Any, tmp_path: Path) -> No
     expected = model.decision_function(X[:9]) if labels else model.predict(X[:9])
     assert [scores[f"d{i}"] for i in range(9)] == expected.tolist()
     assert ("label" in found[0]) == labels
+
+
+@pytest.mark.parametrize("fills", [True, False])
+def test_pipelines_take_null_if_they_fill_it_in_and_never_nan(fills: bool, tmp_path: Path) -> None:
+    model = make_pipeline(SimpleImputer() if fills else StandardScaler(), rw.LinearRanker())
+    model.fit(X, Y, linearranker__qid=QID)
+    rows = np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]])
+    given = documents(rows)
+    given[1]["features"][1] = None
+    with serving(tmp_path, packed(model)) as call:
+        found = ranked(call, {"query": "q", "documents": given}, 200 if fills else 422)
+        refusal(post(call, as_npy(rows), NPY), 422, "documents[1].features", "nan")
+        endless = as_arrow(**by_name(np.where(np.isnan(rows), np.inf, rows)))
+        refusal(post(call, endless, ARROW), 422, "documents[1].features", "inf")
+    if fills:
+        scores = {one["id"]: one["score"] for one in found["documents"]}
+        assert [scores["d0"], scores["d1"]] == model.predict(rows).tolist()
+    else:
+        assert "no missing values" in found["error"]
 
 
 def test_what_cannot_rank_is_refused_with_one_line() -> None:

@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rankwright.serve.settings import Settings
 
+_MOST_DAYS = 36_500.0
 _PACKAGES = ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "sqlalchemy")
 
 
@@ -50,11 +51,15 @@ Training = Annotated[
     typer.Option(help="Data that drift is measured against; by default what is served first."),
 ]
 Days = Annotated[
-    float, typer.Option(min=0.0, metavar="DAYS", help="Empty what is older; 0: never.")
+    float,
+    typer.Option(min=0.0, max=_MOST_DAYS, metavar="DAYS", help="Empty what is older; 0: never."),
 ]
-Seconds = Annotated[float, typer.Option(min=0.1, help="Seconds for a request to arrive.")]
+Seconds = Annotated[
+    float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request to arrive.")
+]
 RateOf = Annotated[
-    float, typer.Option(min=0.0, help="Requests a second of one caller; 0: any number.")
+    float,
+    typer.Option(min=0.0, max=1e9, help="Requests a second of one caller; 0: any number."),
 ]
 
 

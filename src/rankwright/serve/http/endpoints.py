@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
@@ -89,6 +89,15 @@ def problem(refusal: RefusedError) -> Answer:
     return answer
 
 
+def json_body(decoder: msgspec.json.Decoder[T], call: Call) -> T:
+    """Return what the JSON of a call says; RefusedError if it says that it is something else."""
+    kind = call.content_type.partition(";")[0].rstrip()
+    if kind not in (JSON, ""):
+        text = f"a body must be {JSON}, but is {kind!r:.100}."
+        raise RefusedError(415, text, "content-type")
+    return decoded_body(decoder, call.body)
+
+
 def decoded_body(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     """Return what a JSON body says; RefusedError names the field that is wrong."""
     try:
@@ -107,13 +116,20 @@ class Endpoint:
     """A method of a path: an ASGI application."""
 
     def __init__(
-        self, service: Service, method: str, path: str, scope: str | None, handler: Handler
+        self,
+        service: Service,
+        method: str,
+        path: str,
+        scope: str | None,
+        handler: Handler,
+        parameters: Sequence[str] | None = None,
     ) -> None:
         self.service = service
         self.method = method
         self.path = path
         self.needs = scope
         self.handler = handler
+        self.parameters = parameters
         self.name = f"{method} {path}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,7 +154,7 @@ class Endpoint:
             return problem(RefusedError(500, "the server failed; its log says how."))
 
     async def _call(self, scope: Scope, receive: Receive) -> Call | None:
-        content_type = accept = token = length = host = origin = b""
+        content_type = accept = token = length = host = origin = coding = b""
         for name, value in scope["headers"]:
             if name == b"content-type":
                 content_type = value
@@ -152,20 +168,27 @@ class Endpoint:
                 host = value
             elif name == b"origin":
                 origin = value
+            elif name == b"content-encoding":
+                coding = value
         service = self.service
         if not service.tokens.known:
             check_origin(host, origin)
         client = scope.get("client")
         caller = service.admit(self.needs, token, client[0] if client else "")
+        if coding and coding.lower() != b"identity":
+            text = f"a body must be sent as it is, not as {coding.decode('latin-1')!r:.40}."
+            raise RefusedError(415, text, "content-encoding")
         body = await _body(receive, length, service)
         if body is None:
             return None
-        query = scope["query_string"]
+        query = _parameters(scope["query_string"]) if scope["query_string"] else {}
+        if self.parameters is not None:
+            refuse_unheard(query, self.parameters)
         return Call(
             body,
             content_type.decode("latin-1").lower(),
             accept.decode("latin-1").lower(),
-            _parameters(query) if query else {},
+            query,
             scope.get("path_params") or {},
             caller,
         )
@@ -239,6 +262,14 @@ def _parameters(query: bytes) -> dict[str, str]:
     return found
 
 
+def refuse_unheard(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise if the address has a parameter that would not be heard."""
+    for name in given:
+        if name not in known:
+            names = f"parameters are {', '.join(known)}" if known else "there are no parameters"
+            raise RefusedError(422, f"{names} here, not {name!r:.80}.", name[:200])
+
+
 async def send_answer(answer: Answer, send: Send, head: bool = False) -> None:
     """Send an answer with the headers that all of them have."""
     body = answer.body
@@ -255,10 +286,19 @@ async def send_answer(answer: Answer, send: Send, head: bool = False) -> None:
     await send({"type": "http.response.body", "body": b"" if head else body})
 
 
-def route(service: Service, method: str, path: str, scope: str | None, handler: Handler) -> Route:
+def route(
+    service: Service,
+    method: str,
+    path: str,
+    scope: str | None,
+    handler: Handler,
+    parameters: Sequence[str] | None = None,
+) -> Route:
     """Return a route of a handler.
 
     ``scope`` is what the caller's token must allow: ``"rank"``, ``"feedback"``, ``"admin"``,
-    ``"any"`` for any token; None for everybody.
+    ``"any"`` for any token; None for everybody. ``parameters`` are those of the address that the
+    handler hears, others are refused; None leaves that to the handler.
     """
-    return Route(path, Endpoint(service, method, path, scope, handler), methods=[method])
+    endpoint = Endpoint(service, method, path, scope, handler, parameters)
+    return Route(path, endpoint, methods=[method])

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from rankwright.serve.bodies import ExperimentResult, NewExperiment
 from rankwright.serve.http.checks import check_name
-from rankwright.serve.http.endpoints import Answer, Call, decoded_body, json_answer, route
+from rankwright.serve.http.endpoints import Answer, Call, json_answer, json_body, route
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Service
 from rankwright.serve.ranking.features import feature_conflict, model_takes
@@ -25,9 +25,9 @@ _new = msgspec.json.Decoder(NewExperiment)
 def routes(service: Service) -> list[Route]:
     """Return the routes."""
     return [
-        route(service, "GET", "/v1/experiments", "any", list_results),
-        route(service, "POST", "/v1/experiments", "admin", begin_experiment),
-        route(service, "POST", "/v1/experiments/end", "admin", end_experiment),
+        route(service, "GET", "/v1/experiments", "any", list_results, ()),
+        route(service, "POST", "/v1/experiments", "admin", begin_experiment, ()),
+        route(service, "POST", "/v1/experiments/end", "admin", end_experiment, ()),
     ]
 
 
@@ -38,7 +38,7 @@ async def list_results(service: Service, call: Call) -> Answer:
 
 async def begin_experiment(service: Service, call: Call) -> Answer:
     """Let two models share the queries."""
-    wanted = decoded_body(_new, call.body)
+    wanted = json_body(_new, call)
     check_name("name", wanted.name, service.settings.limits)
     if wanted.a == wanted.b:
         text = f"a and b must be two models, but both are {wanted.a}."

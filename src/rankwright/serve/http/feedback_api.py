@@ -81,7 +81,7 @@ class Batch:
 
 def routes(service: Service) -> list[Route]:
     """Return the routes."""
-    return [route(service, "POST", "/v1/feedback", "feedback", take_feedback)]
+    return [route(service, "POST", "/v1/feedback", "feedback", take_feedback, ())]
 
 
 async def take_feedback(service: Service, call: Call) -> Answer:

@@ -23,10 +23,11 @@ from starlette.routing import Route
 from rankwright.exceptions import DataError
 from rankwright.serve.bodies import ModelVersion, Promoted, Promotion, State
 from rankwright.serve.http.checks import check_name
-from rankwright.serve.http.endpoints import Answer, Call, decoded_body, json_answer, route
+from rankwright.serve.http.endpoints import Answer, Call, json_answer, json_body, route
 from rankwright.serve.http.experiments_api import control_id
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Service
+from rankwright.serve.learning.account import NOT_YET
 from rankwright.serve.ranking.features import content_takes, feature_conflict, unknown_model
 from rankwright.serve.ranking.ways import can_learn, kind_of_content
 from rankwright.serve.records import LearnerRecord, ModelRecord, Serving
@@ -38,12 +39,12 @@ _promotion = msgspec.json.Decoder(Promotion)
 def routes(service: Service) -> list[Route]:
     """Return the routes."""
     return [
-        route(service, "GET", "/v1/models", "any", list_versions),
-        route(service, "POST", "/v1/models", "admin", upload),
-        route(service, "POST", "/v1/models/promote", "admin", promote_model),
-        route(service, "POST", "/v1/models/rollback", "admin", roll_back),
-        route(service, "GET", "/v1/models/{model}", "any", download),
-        route(service, "GET", "/v1/state", "any", tell_state),
+        route(service, "GET", "/v1/models", "any", list_versions, ()),
+        route(service, "POST", "/v1/models", "admin", upload, ("note", "force")),
+        route(service, "POST", "/v1/models/promote", "admin", promote_model, ()),
+        route(service, "POST", "/v1/models/rollback", "admin", roll_back, ("leave",)),
+        route(service, "GET", "/v1/models/{model}", "any", download, ("learned",)),
+        route(service, "GET", "/v1/state", "any", tell_state, ()),
     ]
 
 
@@ -138,7 +139,7 @@ def _add_model(service: Service, content: bytes, note: str, force: bool) -> Mode
 
 async def promote_model(service: Service, call: Call) -> Answer:
     """Serve a model from here on."""
-    wanted = decoded_body(_promotion, call.body)
+    wanted = json_body(_promotion, call)
     return json_answer(await service.ask(_promote, service, wanted.model))
 
 
@@ -199,5 +200,7 @@ def state_of(service: Service) -> State:
         return state
     state.model, state.learned, state.skipped = learner.version, learner.learned, learner.skipped
     state.cumulative_loss, state.bound, state.reason = learner.loss, learner.bound, learner.reason
+    if learner.bound is None and not learner.reason:  # the learner has not begun
+        state.reason = NOT_YET
     state.behind = counts.last - learner.position
     return state

@@ -25,7 +25,15 @@ from starlette.routing import Route
 from rankwright.serve.bodies import PlacedDocument, Ranked, RankRequest
 from rankwright.serve.http.binary import ARROW, NPY, arrow_table, npy_matrix
 from rankwright.serve.http.checks import check_count_of, check_ids, check_many, check_query
-from rankwright.serve.http.endpoints import JSON, Answer, Call, decoded_body, json_answer, route
+from rankwright.serve.http.endpoints import (
+    JSON,
+    Answer,
+    Call,
+    decoded_body,
+    json_answer,
+    refuse_unheard,
+    route,
+)
 from rankwright.serve.http.ranking_ids import new_ranking_id
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Service
@@ -51,6 +59,9 @@ async def rank_documents(service: Service, call: Call) -> Answer:
     look = service.board.look  # one version throughout
     large = len(call.body) > _LARGE
     if kind in (JSON, ""):
+        for name in call.query:
+            text = f"JSON says all in the body: {name!r:.80} must not be in the address."
+            raise RefusedError(422, text, name[:200])
         read = _requests
         requests = await service.ask(read, service, call) if large else read(service, call)
         one = requests if isinstance(requests, RankRequest) else None
@@ -167,9 +178,7 @@ def _asked_by_address(
 ) -> tuple[str | None, int | None, bool]:
     """Return query, k and explain of the address."""
     given = call.query
-    for name in given:
-        if name not in known:
-            raise RefusedError(422, f"parameters are {', '.join(known)}, not {name!r:.80}.", name)
+    refuse_unheard(given, known)
     query, k, explain = given.get("query"), given.get("k"), given.get("explain", "false")
     if query is not None:
         check_query(query, limits)

@@ -22,7 +22,7 @@ from rankwright.online.ledger import Ledger
 from rankwright.online.log_state import as_comparator_given, plain_comparator
 from rankwright.persistence import unpack_model
 
-_NOT_YET = "no event was learned yet."
+NOT_YET = "no event was learned yet."
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Account:
         if self.ledger is None:
             return loss, None, self.reason
         if "loss" not in self.ledger.totals:
-            return loss, None, _NOT_YET
+            return loss, None, NOT_YET
         try:
             guarantee = model.guarantee(self.ledger)
         except (ValueError, TypeError, ArithmeticError) as error:

@@ -25,8 +25,8 @@ def routes(service: Service) -> list[Route]:
         return Answer(await service.ask(maker.body))
 
     found = [
-        route(service, "GET", "/v1/overview", "any", overview),
-        route(service, "GET", "/v1/rankings/{id}", "any", one_ranking),
+        route(service, "GET", "/v1/overview", "any", overview, ()),
+        route(service, "GET", "/v1/rankings/{id}", "any", one_ranking, ()),
     ]
     for name, file in page_files().items():
         path = "/" if name == PAGE else f"/static/{name}"

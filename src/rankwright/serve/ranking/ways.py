@@ -139,14 +139,40 @@ def _way_of_model(model: Any) -> RankingWay:
 
         return call
 
-    missing = bool(model.__sklearn_tags__().input_tags.allow_nan)
-    predict = calling(model.predict)
+    missing = _takes_missing(model, calling(model.predict), known.n)
+    predict = _finite_only(calling(model.predict), missing)
     classes = vars(last).get("classes_")
     if classes is None:
         return RankingWay(type(model).__name__, known.n, names, missing, predict)
-    decide = calling(model.decision_function)
+    decide = _finite_only(calling(model.decision_function), missing)
     one = decide(np.zeros((1, known.n))).size == 1
     scores = decide if one else _by_label(kind, predict, classes)
     return RankingWay(
         type(model).__name__, known.n, names, missing, scores, predict, classes.tolist()
     )
+
+
+def _takes_missing(model: Any, predict: Way, n: int) -> bool:
+    """Tell whether a model predicts where values are missing: as it says, or as it does."""
+    if model.__sklearn_tags__().input_tags.allow_nan:
+        return True
+    try:  # a pipeline whose first step fills them in does not say so
+        found = predict(np.full((1, n), np.nan))
+    except ValueError:
+        return False
+    return found.dtype.kind not in "fc" or bool(np.isfinite(found).all())
+
+
+def _finite_only(way: Way, missing: bool) -> Way:
+    """Return a way that takes finite numbers, and missing values if it may, and gives such."""
+
+    def call(X: Numbers) -> NDArray[Any]:
+        if (np.isinf(X) if missing else ~np.isfinite(X)).any():
+            raise ValueError("features must be finite numbers.")
+        found = way(X)
+        if found.dtype.kind == "f" and not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise ValueError(f"the score of row {row} is not finite: scale the features.")
+        return found
+
+    return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 import threading
@@ -13,6 +14,7 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, lit
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import QueuePool
 
 from rankwright.extras import load_extra
 from rankwright.serve.store.backend import first_words, translated
@@ -71,7 +73,11 @@ class PostgreSQLBackend:
             max_overflow=28,
             pool_timeout=_PATIENCE,
             pool_pre_ping=True,  # after a restart of the server, nobody notices
+            pool_logging_name="rankwright",
         )
+        # It logs each lost connection that it cannot close; that one was lost is said elsewhere.
+        pool = f"{QueuePool.__module__}.{QueuePool.__qualname__}.rankwright"
+        logging.getLogger(pool).setLevel(logging.CRITICAL)
         # One statement for many rows: pg8000 would send each for itself.
         engine.dialect.use_insertmanyvalues_wo_returning = True
         event.listen(engine, "connect", _set_up)
