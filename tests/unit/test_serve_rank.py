@@ -333,6 +333,8 @@ def test_a_refusal_names_the_field(body: Any, field: str, limited: Caller) -> No
         (as_npy(X[:3]), "", "query"),
         (as_npy(X[:3]), "?query=q&k=0", "k"),
         (as_npy(X[:3]), "?query=q&k=x", "k"),
+        (as_npy(X[:3]), f"?query=q&k=1{'0' * 9}", "k"),
+        (as_npy(X[:3]), f"?query=q&k={'9' * 5000}", "k"),
         (as_npy(X[:3]), "?query=q&k=1&kk=2", "kk"),
         (as_npy(X[:3]), "?query=q&ids=a,b", "ids"),
         (as_npy(X[:3]), "?query=q&ids=a,b,b", "documents[2].id"),
