@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rankwright.serve.http.endpoints import Endpoint, check_origin
+from rankwright.serve.http.endpoints import Endpoint, _body, check_origin
 from rankwright.serve.http.openapi import OPERATIONS, openapi
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Rate
@@ -189,6 +190,17 @@ def test_a_body_in_pieces_has_the_same_limit(tmp_path: Path) -> None:
         for body in (pieces(10, b" "), b" " * 1001):
             assert call("POST", "/v1/rank", content=body, headers=more).status_code == 413
         assert call("POST", "/v1/rank", content=b" " * 1000, headers=more).status_code == 400
+
+
+def test_a_body_that_comes_at_once_and_says_no_length_has_the_same_limit(tmp_path: Path) -> None:
+    async def receive(n: int) -> Any:
+        return {"type": "http.request", "body": bytes(n)}
+
+    with serving(tmp_path, limits=Limits(body=1000)) as call:
+        assert asyncio.run(_body(lambda: receive(1000), b"", call.service)) == bytes(1000)
+        with pytest.raises(RefusedError) as refused:
+            asyncio.run(_body(lambda: receive(1001), b"", call.service))
+    assert refused.value.status == 413
 
 
 def test_parameters_of_the_address(call: Caller) -> None:

@@ -298,6 +298,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"query": "a\0", "documents": [ONE]}, "query"),
     ({"query": "q", "documents": [{**ONE, "id": "a" * 6}]}, "documents[0].id"),
     ({"query": "q", "documents": [ONE, {**ONE, "id": ""}]}, "documents[1].id"),
+    ({"query": "q", "documents": [ONE, {**ONE, "id": "b\0"}]}, "documents[1].id"),
     ({"query": "q", "documents": [ONE, ONE]}, "documents[1].id"),
     ({"query": "q", "documents": [ONE], "k": 0}, "k"),
     ({"query": "q", "documents": [ONE], "k": -1}, "k"),
