@@ -284,9 +284,9 @@ def test_results_are_not_computed_more_often_than_pays(
     for _ in range(5):
         results.all()
     assert len(counted) <= 1
-    caller("POST", "/v1/experiments/end")
     for pause in ("_LEAST", "_TIMES"):  # of those that run
         monkeypatch.setattr(f"rankwright.serve.watching.results.{pause}", 0.0)
+    caller("POST", "/v1/experiments/end")
     for _ in range(5):
         results.all()
     assert len([ended for ended in counted if ended is not None]) == 1  # then never again
