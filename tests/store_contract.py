@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -314,6 +315,8 @@ class StoreContract:
         assert after.version == "1+2"
         with pytest.raises(OvertakenError, match="model 1 is not at event 1 any more"):
             store.advance(1, replace(after, position=5), sample_mark(one, 5))
+        with pytest.raises(OvertakenError):  # nor has it come so far
+            store.advance(5, replace(after, position=6), sample_mark(one, 6))
         with pytest.raises(OvertakenError):
             store.advance(4, replace(after, model_id=7), None)
         assert store.learner(one) == after
@@ -449,6 +452,7 @@ class StoreContract:
         for model in (b"one", b"two"):
             store.add_model(model, "PRank", False, 1.0)
         store.promote(1, 2.0, "p")
+        store.write([], [sample_event("early", arm="a", version="1", value=1.0)])
         experiment = store.begin_experiment("x", 1, 2, 0.5, 3.0, "begin")
         assert store.arm_sums(experiment) == {"a": ArmSums(), "b": ArmSums()}
         versions = ("1", "1+7", "2", "2+30", "12", "21+4")
@@ -566,6 +570,40 @@ class StoreContract:
         store.advance(1, replace(first, position=2, active=False), None)
         assert store.expire(10.0) == 1
         assert [event.new.lesson is None for event in store.events(2, 9)] == [True, True, False]
+
+    def test_a_learner_that_goes_on_while_events_are_emptied(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("rankwright.serve.store.learners._AT_A_TIME", 3)
+        one = add(store, b"1")
+        store.promote(one, 0.0, "p")
+        store.write([], [sample_event(f"e{i}", i, at=0.0) for i in range(10)])
+        learner = store.learner(one)
+        assert learner is not None
+        store.advance(1, replace(learner, position=5), None)
+        backend = cast(Any, store)._backend
+        writing = backend.writing
+
+        @contextmanager
+        def and_it_learns(*, append: bool) -> Iterator[Any]:
+            with writing(append=append) as connection:
+                yield connection
+            backend.writing = writing
+            store.advance(5, replace(learner, position=11), None)
+
+        backend.writing = and_it_learns
+        assert store.expire(10.0) == 4
+        # What was kept of the learner is before all that it learned since: nothing of that is gone.
+        base = store.base(one)
+        assert base is not None
+        assert base.position == 5
+        assert [event.new.lesson is None for event in store.events(1, 99)] == [True] * 4 + [
+            False
+        ] * 6
+        assert store.expire(10.0) == 6
+        base = store.base(one)
+        assert base is not None
+        assert base.position == 11
 
     def test_much_that_is_old(self, store: Store) -> None:
         events = [sample_event(f"e{i}", i % 9, at=float(i)) for i in range(2600)]

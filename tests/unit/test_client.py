@@ -242,6 +242,13 @@ def test_many_ids_go_in_the_body(client: Client, service: Service) -> None:
     assert ranking.ids == tuple(ids)
 
 
+def test_ids_are_measured_as_an_address_has_them(client: Client, service: Service) -> None:
+    ids = [f"größe {i}" for i in range(300)]
+    assert len(",".join(ids)) < 6000  # but each of ö and ß takes six characters there
+    client.rank("q", ids=ids, X=np.ones((300, 1)))
+    assert service.requests[0].headers["Content-Type"] == "application/json"
+
+
 def test_integers_are_ids_too(client: Client, service: Service) -> None:
     ranking = client.rank(7, ids=np.array([1, 2]), X=X.tolist())
     client.feedback(ranking, labels={np.int64(1): np.int64(2), 2: np.float32(0.5)})
@@ -374,6 +381,7 @@ def test_waits_grow_up_to_seconds_and_differ(service: Service, waits: list[float
         ("1.5", 1.5, 1.7),
         ("soon", 0, 0.2),
         ("-3", 0, 0.2),
+        ("60", 60, 60.2),
         ("+50 s", 40, 50.3),
         ("-50 s", 0, 0.2),
     ],
@@ -393,9 +401,10 @@ def test_retry_after_is_kept(
 def test_whoever_shall_come_back_tomorrow_is_told_now(
     client: Client, service: Service, waits: list[float]
 ) -> None:
-    service.faults = [refused(429, **{"Retry-After": "86400"})]
-    with pytest.raises(ServiceError, match="429: busy"):
-        client.rank("q", {"a": [1]})
+    for asked in ("61", "86400"):
+        service.faults = [refused(429, **{"Retry-After": asked})]
+        with pytest.raises(ServiceError, match="429: busy"):
+            client.rank("q", {"a": [1]})
     assert not waits
 
 

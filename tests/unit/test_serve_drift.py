@@ -146,6 +146,31 @@ def test_the_first_documents_are_the_reference_without_a_file() -> None:
     assert len(watch.to_dict()["features"]) == 7
 
 
+def test_two_models_at_a_time_do_not_change_the_reference() -> None:
+    watch = DriftWatch()
+    feed(watch, documents(1_000))  # just enough
+    assert watch.to_dict()["reference"] == "the first documents served"
+    watch.observe("1", documents(50))
+    watch.observe("2", np.zeros((30, 7)))
+    watch.tick()
+    found = watch.to_dict()
+    assert found["reference"] == "the first documents served"
+    assert (found["documents"], found["other_documents"]) == (50, 30)
+
+
+def test_the_fewest_documents_that_are_compared() -> None:
+    watch = watch_of(documents(1_000))
+    watch.observe("1", documents(99))
+    watch.observe("1", documents(100))
+    watch.tick()
+    assert watch.to_dict()["verdict"] == "Too few documents to compare with it: 199 of 200."
+    watch = watch_of(documents(1_000))
+    watch.observe("1", documents(100))
+    watch.observe("1", documents(100))
+    watch.tick()
+    assert len(watch.to_dict()["features"]) == 3
+
+
 def test_other_features_are_left_out_and_counted() -> None:
     watch = watch_of(documents(1_000))
     feed(watch, np.zeros((100, 5)))

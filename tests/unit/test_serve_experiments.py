@@ -148,6 +148,12 @@ def test_rounding_is_no_difference(value: float) -> None:
         assert not judge(EXPERIMENT, b, a).certain
 
 
+def test_values_that_hardly_differ_leave_the_doubt_of_rounding() -> None:
+    nearly = ArmSums(30, 30, 0.03, 3e-5 + 1e-20)
+    assert nearly.spread > 0
+    assert difference_interval(nearly, nearly) == (-1e-9, 1e-9)
+
+
 # ---- verdicts ----
 
 
@@ -278,6 +284,8 @@ def test_results_are_not_computed_more_often_than_pays(
     for _ in range(5):
         results.all()
     assert len(counted) <= 1
+    for pause in ("_LEAST", "_TIMES"):  # of those that run
+        monkeypatch.setattr(f"rankwright.serve.watching.results.{pause}", 0.0)
     caller("POST", "/v1/experiments/end")
     for _ in range(5):
         results.all()

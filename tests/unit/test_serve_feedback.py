@@ -293,6 +293,19 @@ def test_rankings_without_features_are_measured_if_nobody_learns(tmp_path: Path)
         assert logged.new.value is not None
 
 
+def test_rankings_without_features_are_refused_if_one_of_two_learns(tmp_path: Path) -> None:
+    with serving(tmp_path, log=Log.ids) as caller:
+        store = caller.service.store
+        other = store.add_model(small_model("LinearRanker"), "LinearRanker", False, 1.0)
+        store.begin_experiment("x", 1, other.model_id, 0.5, 1.0, "x")
+        caller.service.board.refresh()
+        ranked = [caller.rank(f"q{i}") for i in range(8)]
+        assert {answer["model"] for answer in ranked} == {"1", "2"}
+        for answer in ranked:
+            event = {"event_id": "e", "ranking_id": answer["ranking_id"], "labels": {"d0": 1}}
+            assert "the model learns" in caller.feedback(event, 422)["error"]
+
+
 # ---- sent again ----
 
 
@@ -305,6 +318,18 @@ def test_an_event_counts_once(caller: Caller) -> None:
     other = event | {"labels": {"d0": 2, "d1": 0}}
     assert "'e' was there with another content" in caller.feedback(other, 409)["error"]
     assert len(lessons(caller)) == 1
+
+
+def test_what_was_accepted_is_counted_without_duplicates(caller: Caller) -> None:
+    name = caller.rank()["ranking_id"]
+    one, two = (
+        {"event_id": which, "ranking_id": name, "labels": {"d0": 1}} for which in ("e1", "e2")
+    )
+    caller.feedback(one)
+    caller.feedback(one)
+    caller.feedback([one, two, {**two, "labels": {"d0": 0}}, {**two, "event_id": ""}])
+    total = caller.service.telemetry.total
+    assert (total("feedback_accepted"), total("feedback_duplicate")) == (2, 2)
 
 
 def test_an_event_is_known_when_what_it_speaks_of_is_gone(
@@ -508,6 +533,7 @@ def test_values_are_those_of_the_metric() -> None:
     )
     assert found == [pytest.approx(1 / math.log2(3)), None, None, None, 1.0]
     assert values_of_lessons([lesson(*[0] * 10, 1)]) == [0.0]
+    assert values_of_lessons([lesson(1000, 1), lesson(1001, 1)]) == [1.0, None]
     assert values_of_lessons([]) == []
 
 

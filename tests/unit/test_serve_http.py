@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rankwright.serve.http.endpoints import Endpoint, check_origin
+from rankwright.serve.http.endpoints import Endpoint, _body, check_origin
 from rankwright.serve.http.openapi import OPERATIONS, openapi
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Rate
@@ -90,6 +91,12 @@ def test_a_wrong_token_is_named_by_its_line(line: str, words: str) -> None:
     assert "short" not in str(error.value)
 
 
+def test_the_shortest_token() -> None:
+    assert parse_tokens(f"rank {'a' * 16}", "tokens").known
+    with pytest.raises(ValueError, match="at least 16 characters"):
+        parse_tokens(f"rank {'a' * 15}", "tokens")
+
+
 def test_token_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "tokens"
     path.write_text(TOKENS, encoding="utf-8")
@@ -147,6 +154,11 @@ def test_a_rate_is_of_one_caller() -> None:
     rate.take("a")
     with pytest.raises(RefusedError):
         rate.take("a")
+    now[0] = 1e6  # however long one was away: no more than that at once
+    rate.take("a")
+    rate.take("a")
+    with pytest.raises(RefusedError):
+        rate.take("a")
     slow = Rate(0.1, lambda: now[0])
     slow.take("a")
     with pytest.raises(RefusedError) as refused:
@@ -165,15 +177,30 @@ def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
 
 
 def test_a_body_in_pieces_has_the_same_limit(tmp_path: Path) -> None:
-    async def pieces(n: int) -> Any:
+    async def pieces(n: int, last: bytes = b"") -> Any:
         for _ in range(n):
             yield b" " * 100
+        yield last
 
     with serving(tmp_path, limits=Limits(body=1000)) as call:
         more = {"content-type": "application/json"}
         answer = call("POST", "/v1/rank", content=pieces(11), headers=more)
         assert (answer.status_code, answer.json()["field"]) == (413, "body")
         assert call("POST", "/v1/rank", content=pieces(10), headers=more).status_code == 400
+        for body in (pieces(10, b" "), b" " * 1001):
+            assert call("POST", "/v1/rank", content=body, headers=more).status_code == 413
+        assert call("POST", "/v1/rank", content=b" " * 1000, headers=more).status_code == 400
+
+
+def test_a_body_that_comes_at_once_and_says_no_length_has_the_same_limit(tmp_path: Path) -> None:
+    async def receive(n: int) -> Any:
+        return {"type": "http.request", "body": bytes(n)}
+
+    with serving(tmp_path, limits=Limits(body=1000)) as call:
+        assert asyncio.run(_body(lambda: receive(1000), b"", call.service)) == bytes(1000)
+        with pytest.raises(RefusedError) as refused:
+            asyncio.run(_body(lambda: receive(1001), b"", call.service))
+    assert refused.value.status == 413
 
 
 def test_parameters_of_the_address(call: Caller) -> None:

@@ -164,6 +164,47 @@ def test_an_event_that_is_refused_takes_no_other_with_it(tmp_path: Path) -> None
     check_as_twin(store, 1)
 
 
+def test_what_a_refused_event_has_charged_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = type(fitted())
+    whole = kind.partial_fit_rounds
+
+    def too_late(self: Any, X: Any, y: Any, qid: Any, *more: Any) -> Any:
+        found = whole(self, X, y, qid, *more)
+        if 4 in qid:
+            raise ValueError("not this one")
+        return found
+
+    refusing, skipping = (served(tmp_path, fitted(), name=name) for name in ("a.db", "b.db"))
+    refusing.write([], [feedback(n) for n in range(6)])
+    skipping.write([], [feedback(n, "wide" if n == 2 else "good") for n in range(6)])
+    learn_all(skipping)
+    monkeypatch.setattr(kind, "partial_fit_rounds", too_late)
+    learn_all(refusing)
+    found, expected = record_of(refusing), record_of(skipping)
+    assert (found.learned, found.skipped) == (expected.learned, expected.skipped) == (5, 1)
+    assert found.content == expected.content
+    assert found.bound is not None
+    assert (found.loss, found.bound) == (expected.loss, expected.bound)
+
+
+def test_short_memory_is_no_reason_to_skip_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*_: Any) -> Any:
+        raise MemoryError
+
+    store = served(tmp_path, fitted())
+    store.write([], [feedback(n) for n in range(3)])
+    with monkeypatch.context() as patch:
+        patch.setattr(type(fitted()), "partial_fit_rounds", too_large)
+        with pytest.raises(MemoryError):
+            learn_all(store)
+    learn_all(store)
+    assert (record_of(store).learned, record_of(store).skipped) == (3, 0)
+
+
 def test_weights_that_would_overflow_are_not_learned(tmp_path: Path) -> None:
     model = rw.WidrowHoff(eta=1.0, variant="last", n_epochs=1, standardize=False)
     X = np.random.default_rng(0).normal(size=(20, 4))
@@ -240,6 +281,21 @@ def test_two_learners_never_learn_an_event_twice(tmp_path: Path) -> None:
     store.write([], [feedback(2)])
     while slow.step():
         pass
+    check_as_twin(store, 1)
+
+
+def test_one_who_was_overtaken_goes_on_from_there(tmp_path: Path) -> None:
+    store = served(tmp_path, fitted())
+    slow = Learner(store, Settings(publish=1000.0), clock=lambda: 0.0)
+    election = store.election()
+    store.write([], [feedback(0)])
+    slow.step()
+    learn_all(store)
+    store.write([], [feedback(1)])
+    for _ in range(6):
+        slow._turn(election)
+    election.close()
+    assert record_of(store).learned == 2
     check_as_twin(store, 1)
 
 

@@ -179,6 +179,28 @@ def test_the_state_tells_how_far_learning_is(caller: Caller) -> None:
     assert state == wanted
 
 
+def test_the_board_ranks_with_what_was_learned(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, board = caller.service.store, caller.service.board
+    learner = store.learner(1)
+    assert learner is not None
+    first, second = (
+        replace(learner, position=n + 1, learned=n, content=small_model(seed=n)) for n in (1, 2)
+    )
+    store.advance(learner.position, first, None)
+    before = store.learners()
+    store.advance(first.position, second, None)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "learners", lambda: before)  # it learns while the board looks
+        board.refresh()
+    served = board.current
+    assert (served.version, served.content) == ("1+2", second.content)
+    assert caller.rank()["model"] == "1+2"
+    board.refresh()
+    assert board.current is served  # nothing was learned since
+
+
 def test_the_state_of_what_does_not_learn(tmp_path: Path) -> None:
     with serving(tmp_path, small_model("LinearRanker")) as caller:
         state = caller("GET", "/v1/state").json()

@@ -77,6 +77,17 @@ def test_the_same_bits(tmp_path: Path) -> None:
     }
 
 
+def test_marks_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankwright.serve.learning.replay._MARKS", 2)
+    store = served(tmp_path, fitted())
+    for number in range(5):
+        store.write([], [feedback(number)])
+        learn_all(store)
+    assert len(store.marks(1)) == 5
+    found = replay_log(store)
+    assert (found.compared, found.parting) == (5, None)
+
+
 def test_a_model_that_learned_nothing_is_the_file_that_was_served(tmp_path: Path) -> None:
     store = served(tmp_path, fitted())
     found = replay_log(store)
@@ -207,8 +218,10 @@ def test_a_log_that_was_emptied_is_replayed_from_there(tmp_path: Path) -> None:
         "the same bits: 6 events, version 1+18",
     ]
     assert found.content == record_of(store).content
-    with pytest.raises(ValueError, match="emptied up to event 13, and --until is 5"):
-        replay_log(store, until=5)
+    nothing = replay_log(store, until=13)  # there it begins
+    assert (nothing.learned, nothing.compared, nothing.parting) == (12, 0, None)
+    with pytest.raises(ValueError, match="emptied up to event 13, and --until is 12"):
+        replay_log(store, until=12)
 
 
 def test_an_emptied_log_whose_learner_never_began(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -385,6 +387,29 @@ def test_turns_end_with_patience(tmp_path: Path) -> None:
     one.close()
     other.close()
     other.close()
+
+
+def test_one_who_waits_has_the_next_turn(tmp_path: Path) -> None:
+    path = str(tmp_path / "x")
+    turns = Turns(path, 0.05)
+    with open(f"{path}.next", "rb") as waiting:
+        fcntl.flock(waiting, fcntl.LOCK_EX)
+        with pytest.raises(StoreUnavailableError):  # nobody has the turn, but another is first
+            turns.mine().__enter__()
+    with turns.mine(), open(f"{path}.next", "rb") as waiting:
+        fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    turns.close()
+
+
+def test_who_writes_waits_for_the_turn(store: Store, path: str) -> None:
+    turns = Turns(path, 5.0)
+    with ThreadPoolExecutor(1) as pool:
+        with turns.mine():
+            write = pool.submit(store.write, [], [sample_event("e")])
+            with pytest.raises(TimeoutError):
+                write.result(0.2)
+        assert write.result(20) == [Fate.accepted]
+    turns.close()
 
 
 FULL = """

@@ -15,7 +15,7 @@ import pytest
 from rankwright.serve.records import Fate, NewEvent, RankingRecord
 from rankwright.serve.settings import Limits
 from rankwright.serve.store import open_store
-from rankwright.serve.store.interface import Store, StoreUnavailableError
+from rankwright.serve.store.interface import Store, StoreError, StoreUnavailableError
 from rankwright.serve.store.writer import Writer
 from tests.serve_sample import sample_event, sample_ranking
 
@@ -285,5 +285,80 @@ def test_large_groups_are_cut(store: Watched, writer: Writer, monkeypatch: Any) 
     for answer in answers:
         assert answer.result(PATIENCE) == accepted
     until(lambda: writer.n_waiting == 0)
-    assert max(store.groups) < (10, 10)
-    assert sum(n for n, _ in store.groups) == 20
+    for part in (0, 1):
+        sizes = [group[part] for group in store.groups]
+        assert max(sizes) < 10
+        assert sum(sizes) == 20 + part  # and the event that was held
+
+
+# ---- bounds, to the byte ----
+
+
+def test_what_fits_exactly_is_taken(store: Watched) -> None:
+    room = 2 * (300 + 6 * 4 + 3 * 8 + 3)  # two of them: a record, features, scores, ids
+    writer = make_writer(store, waiting=room)
+    hold(store, writer)
+    assert [writer.log(sample_ranking(f"r{i}")) for i in range(3)] == [True, True, False]
+    store.free.set()
+    until(lambda: writer.n_waiting == 0)
+    hold(store, writer)  # what was written has made room
+    assert [writer.log(sample_ranking(f"s{i}")) for i in range(3)] == [True, True, False]
+    store.free.set()
+    writer.close()
+    assert (len(store.last_rankings(9)), writer.n_dropped) == (4, 2)
+
+
+def test_events_larger_than_the_bound_are_written_when_nobody_waits(store: Watched) -> None:
+    writer = make_writer(store, waiting=10)
+    assert writer.append([sample_event("large")]).result(PATIENCE) == accepted
+    hold(store, writer)
+    one, other = writer.append([sample_event("one")]), writer.append([sample_event("other")])
+    assert not one.done()
+    assert isinstance(other.exception(0), StoreUnavailableError)
+    store.free.set()
+    assert one.result(PATIENCE) == accepted
+    writer.close()
+
+
+def test_events_that_were_written_make_room(store: Watched) -> None:
+    size = 300 + 3 * 4 * 8 + 3 * 8 + 3 * 2  # a record, features, labels, ids
+    writer = make_writer(store, waiting=2 * size)
+    for i in range(3):
+        held = hold(store, writer)
+        two = [writer.append([sample_event(f"{i} {name}")]) for name in "ab"]
+        assert writer.append([sample_event(f"{i} c")]).done()  # the third is one too many
+        store.free.set()
+        assert [a.result(PATIENCE) for a in two] == [accepted] * 2
+        held.result(PATIENCE)
+    writer.close()
+
+
+def test_a_full_group_does_not_wait_for_company(
+    store: Watched, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankwright.serve.store.writer._GATHER", 600.0)
+    monkeypatch.setattr("rankwright.serve.store.writer._GROUP", 1_000)
+    for i in range(3):
+        assert writer.log(sample_ranking(f"r{i}"))
+        time.sleep(0.05)  # the first has woken it: it waits for the others
+    until(lambda: writer.n_waiting == 0)
+    assert store.groups == [(3, 0)]
+
+
+@pytest.mark.parametrize(("room", "taken"), [(852, [False, False, True]), (851, [False, True])])
+def test_all_parts_of_an_event_take_room(store: Watched, room: int, taken: list[bool]) -> None:
+    """A record of 300 bytes, 96 of features, 24 of labels and 6 of ids: 426."""
+    writer = make_writer(store, waiting=room)
+    hold(store, writer)
+    answers = [writer.append([sample_event(f"e{i}")]) for i in range(len(taken))]
+    assert [answer.done() for answer in answers] == taken
+    store.free.set()
+    writer.close()
+
+
+def test_a_store_that_is_broken_is_no_healthy_one(store: Watched, writer: Writer) -> None:
+    store.error = StoreError("a.db: is damaged.")
+    assert writer.append([sample_event("e")]).exception(PATIENCE) is store.error
+    until(lambda: writer.problem == "a.db: is damaged.")
+    store.error = None
+    until(lambda: writer.healthy)

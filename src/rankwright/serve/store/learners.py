@@ -78,13 +78,16 @@ def expire_rankings(backend: Backend, before: float) -> None:
 def expire_events(backend: Backend, before: float) -> int:
     """Empty events that are older than a time and that all learners have passed."""
     n_emptied = 0
+    safe: int | None = None
     while True:
         with backend.writing(append=True) as connection:
-            low = _emptied(connection)
-            high = min(low + _AT_A_TIME, _safe(connection), _old(connection, low, before))
+            low, is_first = _emptied(connection), safe is None
+            # What learners pass from here on is not in their copies, and must stay.
+            safe = _safe(connection) if safe is None else safe
+            high = min(low + _AT_A_TIME, safe, _old(connection, low, before))
             if high <= low:
                 return n_emptied
-            if not n_emptied:
+            if is_first:
                 _copy_learners(connection)
             n_emptied += _empty(connection, low, high)
             _write_emptied(connection, high)
