@@ -33,8 +33,8 @@ from benchmarks.harness import ENVIRONMENT, QUICK_RESULTS, RESULTS
 from benchmarks.http_load import PLACE, Plan
 from benchmarks.http_load import run as send
 
-ROUNDS, QUICK_ROUNDS = 5, 1
-SECONDS, QUICK_SECONDS = 4.0, 1.0
+ROUNDS, QUICK_ROUNDS = 3, 1
+SECONDS, QUICK_SECONDS = 3.0, 1.0
 N_DOCS, N_FEATURES = 100, 136
 SHARE = 0.7  # of the most, at which times are taken
 BAR_RATE, BAR_P99 = 0.6, 3.0

@@ -216,7 +216,8 @@ class StoreContract:
             name, 1.5, Kind.feedback, digest, EventLesson(query, ids, labels, features),
             None, "1", arm, value,
         )  # fmt: skip
-        ranking = RankingRecord(name, 1e9 + 0.1, query, "1", arm, ids, labels, features)
+        k = data.draw(st.none() | st.integers(1, 10_000))
+        ranking = RankingRecord(name, 1e9 + 0.1, query, "1", arm, ids, labels, features, k)
         last = store.counts().events
         assert store.write([ranking], [new]) == [accepted]
         (event,) = store.events(last, 10)

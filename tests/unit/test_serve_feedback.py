@@ -124,6 +124,22 @@ def test_clicks_label_the_list_down_to_the_last_one(caller: Caller) -> None:
     assert logged.new.value == pytest.approx(got / best)
 
 
+@pytest.mark.parametrize("k", [2, 5, 10**12])
+def test_what_was_not_answered_was_not_clicked(k: int, caller: Caller) -> None:
+    given = [{"id": f"d{i}", "features": features(i)} for i in range(5)]
+    ranked = caller("POST", "/v1/rank", json={"query": "q", "documents": given, "k": k}).json()
+    answered = [placed["id"] for placed in ranked["documents"]]
+    assert len(answered) == min(k, 5)
+    feedback = {"ranking_id": ranked["ranking_id"]}
+    for name in (document["id"] for document in given):
+        event = {"event_id": f"click on {name}", "clicks": [name], **feedback}
+        status = caller("POST", "/v1/feedback", json=event).status_code
+        assert status == (200 if name in answered else 422)
+    # Judges know what was not answered.
+    labels = {document["id"]: 1 for document in given}
+    assert caller.feedback({"event_id": "judged", "labels": labels, **feedback})["accepted"]
+
+
 def test_clicks_on_documents_count_in_the_order_in_which_they_came(caller: Caller) -> None:
     shown = documents(None, None, None)
     caller.feedback({"event_id": "e", "query": "q", "documents": shown, "clicks": ["d1"]})

@@ -43,6 +43,8 @@ class RankingRecord:
         Their scores.
     features : ndarray of shape (n_docs, n_features), optional
         As the model got them; NaN is a missing value. None unless features are logged.
+    k : int, optional
+        How many were answered, the best ones; None: all of them.
     """
 
     ranking_id: str
@@ -53,6 +55,7 @@ class RankingRecord:
     ids: list[str]
     scores: NDArray[np.float64]
     features: Numbers | None = None
+    k: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

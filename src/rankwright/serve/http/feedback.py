@@ -95,7 +95,9 @@ def lesson_of_ranking(
     """Return the labelled documents of a ranking, best first."""
     # As /v1/rank orders them: equal scores keep the order in which they came.
     order: list[int] = np.argsort(-ranking.scores, kind="stable").tolist()
-    labels = _labels_by_id(feedback, [ranking.ids[row] for row in order], model)
+    # Nobody clicked, or passed over, what was not answered; judges may know it.
+    seen = order if feedback.clicks is None else order[: ranking.k]
+    labels = _labels_by_id(feedback, [ranking.ids[row] for row in seen], model)
     rows = [row for row in order if ranking.ids[row] in labels]
     features = None if ranking.features is None else ranking.features[rows]
     return _lesson(ranking.query, [ranking.ids[row] for row in rows], labels, features)
@@ -146,7 +148,7 @@ def _refuse_unknown(named: Iterable[str], shown: list[str], field: str) -> None:
     known = set(shown)
     unknown = [name[:100] for name in named if name not in known]
     if unknown:
-        text = f"{field} must name documents that were ranked, and not {listed(unknown)}."
+        text = f"{field} must name documents that were answered, and not {listed(unknown)}."
         raise RefusedError(422, text, field)
 
 

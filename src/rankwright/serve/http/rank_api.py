@@ -232,7 +232,9 @@ def _logged(
     now = time.time()
     name = new_ranking_id(now)
     features = asked.X if log is Log.features else None
-    ranking = RankingRecord(name, now, asked.query, model.version, arm, asked.ids, scores, features)
+    of = (name, now, asked.query, model.version, arm)
+    k = asked.k if asked.k is not None and asked.k < len(asked.ids) else None
+    ranking = RankingRecord(*of, asked.ids, scores, features, k)
     logged = service.writer.log(ranking)
     service.telemetry.add("rankings_logged" if logged else "rankings_dropped")
     return name if logged else None

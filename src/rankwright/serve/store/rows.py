@@ -80,6 +80,7 @@ def ranking_row(ranking: RankingRecord) -> dict[str, Any]:
         "query": plain_text("query", ranking.query),
         "version": ranking.version,
         "arm": ranking.arm,
+        "k": ranking.k,
         **_pack_ids(ranking.ids, scores=ranking.scores),
         **_pack_features(ranking.features, len(ranking.ids)),
     }
@@ -146,7 +147,7 @@ def row_ranking(row: Row[Any]) -> RankingRecord:
     except _REASONS as error:
         raise _broken(f"ranking {row.ranking_id}", error) from None
     return RankingRecord(
-        row.ranking_id, row.at, row.query, row.version, row.arm, ids, scores, features
+        row.ranking_id, row.at, row.query, row.version, row.arm, ids, scores, features, row.k
     )
 
 

@@ -45,6 +45,7 @@ rankings = _table(
     Column("query", Text, nullable=False),
     Column("version", Text, nullable=False),
     Column("arm", Text),
+    Column("k", Integer),
     Column("ids", LargeBinary, nullable=False),
     Column("scores", LargeBinary, nullable=False),
     Column("dtype", Text),  # of the features: "<f4" or "<f8"
