@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
-from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from rankwright.data.lock import Lock
@@ -22,6 +21,7 @@ from rankwright.serve.store.interface import StoreError, StoreUnavailableError
 from rankwright.serve.store.pinned import Pinned
 from rankwright.serve.store.turns import Turns
 
+_MOST_ROWS = 256  # of a statement, which may have 32,766 values
 _PATIENCE = 15_000  # milliseconds that a writer waits for another
 _LONGEST_WAL = 64 << 20
 _LOOK = 5.0  # seconds between two looks at it
@@ -161,8 +161,17 @@ class SQLiteBackend:
         cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
 
     def insert_new(self, connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-        """Insert rows but those that are there already."""
-        connection.execute(insert(table).on_conflict_do_nothing(), rows)
+        """Insert rows but those that are there already; all rows have the same columns."""
+        # Many rows in a statement: executemany would let the interpreter go for each of them, and
+        # wait for it while requests are answered. By powers of two: few statements to prepare.
+        columns, begin = list(rows[0]), 0
+        while begin < len(rows):
+            n = min(_MOST_ROWS, 1 << (len(rows) - begin).bit_length() - 1)
+            one = f"({', '.join('?' * len(columns))})"
+            text = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {', '.join([one] * n)}"
+            values = tuple(row[name] for row in rows[begin : begin + n] for name in columns)
+            connection.exec_driver_sql(f"{text} ON CONFLICT DO NOTHING", values)
+            begin += n
 
     @contextmanager
     def pinned(self) -> Iterator[Pinned]:
