@@ -34,6 +34,7 @@ from rankwright.serve.watching.drift import DriftWatch
 _KEEP_ALIVE = 75  # seconds: longer than clients and proxies keep a connection
 _FINISH = 3  # seconds for requests that are under way when the end comes
 _BACKLOG = 2048
+_SWITCH = 0.0005  # seconds that a thread may keep the interpreter from others
 _HOUR, _DAY = 3600.0, 86400.0
 _log = logging.getLogger("rankwright.serve")
 
@@ -165,6 +166,8 @@ def run_worker(arguments: Sequence[str] | None = None) -> int:
     (given,) = sys.argv[1:] if arguments is None else arguments
     orders = msgspec.json.decode(given, type=Orders)
     logging.basicConfig(format="rankwright: %(message)s", level=logging.WARNING)
+    # Requests must not wait for threads that write, look at the store or count, 5 ms each time.
+    sys.setswitchinterval(_SWITCH)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     settings = orders.settings
     telemetry = Telemetry(orders.counts, orders.worker, settings.workers)
