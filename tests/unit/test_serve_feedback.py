@@ -161,7 +161,7 @@ BAD: list[tuple[Fields, str]] = [
     ({"labels": {"d0": 1}, "query": "q"}, "query must come with documents"),
     ({"labels": {"d0": 1}, "documents": []}, "ranking_id or documents"),
     ({"labels": {"d0": "1"}}, "Expected `float`, got `str`"),
-    ({"labels": {"d0": 1}, "lables": 1}, "lables"),
+    ({"labels": {"d0": 1}, "lebals": 1}, "lebals"),
     ({"labels": {"d0": 1}, "event_id": ""}, "event_id must have from 1 to 512"),
     ({"labels": {"d0": 1}, "event_id": "x" * 513}, "event_id must have from 1 to 512"),
     ({"labels": {"d0": 1}, "event_id": "a\0"}, "event_id must have from 1 to 512"),
@@ -188,7 +188,7 @@ BAD_DOCUMENTS: list[tuple[Fields, str]] = [
     ({"documents": documents(None, None)}, "labels or clicks"),
     ({"documents": documents(1), "labels": {"d0": 1}}, "one of them"),
     ({"documents": documents(-2)}, "that of 'd0' is -2"),
-    ({"documents": [{"id": "a", "features": {"fature 1": 1}, "label": 1}]}, "Did you mean"),
+    ({"documents": [{"id": "a", "features": {"feeature 1": 1}, "label": 1}]}, "Did you mean"),
 ]
 
 

@@ -217,8 +217,8 @@ def test_a_parameter_that_is_not_heard_is_refused(call: Caller) -> None:
         known = OPERATIONS[method, route.path].parameters
         if path != "/v1/rank":
             assert set(route.endpoint.parameters) == set(known), path
-        answer = call(method, f"{path}?forse=true", json=ONE if path == "/v1/rank" else {})
-        assert (answer.status_code, answer.json()["field"]) == (422, "forse"), path
+        answer = call(method, f"{path}?fforce=true", json=ONE if path == "/v1/rank" else {})
+        assert (answer.status_code, answer.json()["field"]) == (422, "fforce"), path
     assert call("GET", "/healthz?probe=1").status_code == 200
 
 

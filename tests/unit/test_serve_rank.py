@@ -256,7 +256,7 @@ def test_features_go_by_their_names(tmp_path: Path) -> None:
         expected = model.predict([[2.0, 3.0, 1.0]])[0]
         assert ranked(call, asked)["documents"][0]["score"] == expected
         for wrong, words in (
-            ({**row, "titel": 1.0}, ("titel", "Did you mean 'title'")),
+            ({**row, "ttitle": 1.0}, ("ttitle", "Did you mean 'title'")),
             ({"price": 1.0, "title": 2.0}, ("complete", "age")),
         ):
             asked["documents"] = [{"id": "a", "features": wrong}]
