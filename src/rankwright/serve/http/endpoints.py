@@ -154,31 +154,18 @@ class Endpoint:
             return problem(RefusedError(500, "the server failed; its log says how."))
 
     async def _call(self, scope: Scope, receive: Receive) -> Call | None:
-        content_type = accept = token = length = host = origin = coding = b""
-        for name, value in scope["headers"]:
-            if name == b"content-type":
-                content_type = value
-            elif name == b"accept":
-                accept = value
-            elif name == b"authorization":
-                token = value
-            elif name == b"content-length":
-                length = value
-            elif name == b"host":
-                host = value
-            elif name == b"origin":
-                origin = value
-            elif name == b"content-encoding":
-                coding = value
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        coding = headers.get(b"content-encoding", b"")
         service = self.service
         if not service.tokens.known:
-            check_origin(host, origin)
+            check_origin(headers.get(b"host", b""), headers.get(b"origin", b""))
         client = scope.get("client")
+        token = headers.get(b"authorization", b"")
         caller = service.admit(self.needs, token, client[0] if client else "")
         if coding and coding.lower() != b"identity":
             text = f"a body must be sent as it is, not as {coding.decode('latin-1')!r:.40}."
             raise RefusedError(415, text, "content-encoding")
-        body = await _body(receive, length, service)
+        body = await _body(receive, headers.get(b"content-length", b""), service)
         if body is None:
             return None
         query = _parameters(scope["query_string"]) if scope["query_string"] else {}
@@ -186,8 +173,8 @@ class Endpoint:
             refuse_unheard(query, self.parameters)
         return Call(
             body,
-            content_type.decode("latin-1").lower(),
-            accept.decode("latin-1").lower(),
+            headers.get(b"content-type", b"").decode("latin-1").lower(),
+            headers.get(b"accept", b"").decode("latin-1").lower(),
             query,
             scope.get("path_params") or {},
             caller,
