@@ -81,6 +81,10 @@ class Service:
     def kill(self, target: str) -> bool:
         """Kill what is asked for; return whether there was any."""
         assert self.process is not None
+        if self.process.poll() is not None:  # a worker was killed before the first was ready
+            self._wait_for_port()
+            self.start()
+            return False
         if target == "all":
             self.process.kill()
             self.process.wait()
@@ -284,7 +288,10 @@ def _one_store(
     for number in kills:
         time.sleep(rng.uniform(0.02, 0.8))
         target = rng.choice(TARGETS)
+        end = time.monotonic() + _LONGEST
         while not service.kill(target):
+            if time.monotonic() > end:
+                raise TimeoutError(f"there is no {target} to kill: {service.tail()}")
             time.sleep(0.02)
         report.count(f"{kind}, {target}")
         if number in replay_at:
