@@ -81,10 +81,6 @@ class Service:
     def kill(self, target: str) -> bool:
         """Kill what is asked for; return whether there was any."""
         assert self.process is not None
-        if self.process.poll() is not None:  # a worker was killed before the first was ready
-            self._wait_for_port()
-            self.start()
-            return False
         if target == "all":
             self.process.kill()
             self.process.wait()
@@ -243,7 +239,8 @@ def soak(count: int, seed: int) -> Report:
                 Path(folder), url, kind, range(done, done + kills), replay_at, rng, report
             )
         done += kills
-    report.facts = {"events": events, "replays": REPLAYS + -(-count // KILLS_OF_A_STORE)}
+    stores = -(-count // KILLS_OF_A_STORE)
+    report.facts = {"events": events, "stores": stores, "replays": len(replay_at) + stores}
     return report
 
 
@@ -286,6 +283,8 @@ def _one_store(
     for thread in threads:
         thread.start()
     for number in kills:
+        if rng.random() < 0.5:  # at work; else it may be on its way up again
+            service.wait_ready()
         time.sleep(rng.uniform(0.02, 0.8))
         target = rng.choice(TARGETS)
         end = time.monotonic() + _LONGEST

@@ -182,7 +182,7 @@ def test_what_waits_is_bounded() -> None:
     large = documents(10_000)
     for _ in range(1_000):
         watch.observe("1", large)
-    assert len(watch._waiting) == 64
+    assert len(watch._waiting) == 16
     assert all(X.base is None and len(X) <= 128 for X in watch._waiting)
 
 

@@ -70,6 +70,10 @@ class Child:
         if now >= self._again:
             self.start()
 
+    def gave_up(self) -> bool:
+        """Tell whether it ended by itself: a start that failed, not one that was killed."""
+        return self.process is not None and (self.process.poll() or 0) > 0
+
     def signal(self, number: int) -> None:
         """Send a signal, if it lives."""
         if self.process is not None:
@@ -131,9 +135,10 @@ class Supervisor:
             readable, _, _ = select.select([self._ready[0]], [], [], 0.1)
             if readable:
                 ready += os.read(self._ready[0], 4096).count(b"\n")
-            for child in self.workers:
-                if child.process is not None and child.process.poll() is not None:
+            for child in self.children:
+                if child in self.workers and child.gave_up():
                     raise RuntimeError(f"the {child.name} ended before it was ready.")
+                child.look()
             if time.monotonic() > deadline:
                 raise RuntimeError(f"the workers were not ready after {_START:g} s.")
 

@@ -1,7 +1,7 @@
 """Connections: what a caller may do before there is a request, and while one arrives.
 
 uvicorn's protocol, with limits of ours: a connection that sends nothing, or a head or a body that
-does not end, is closed in time, and a head may not be endless.
+does not end, is closed in time, and a head may not be endless. An answer goes out in one piece.
 """
 
 from __future__ import annotations
@@ -27,6 +27,37 @@ class Refused(Protocol):
         ...
 
 
+class JoiningTransport:
+    """A transport that sends what is written in one turn of the loop in one piece.
+
+    uvicorn writes the head of an answer and then its body, and each would be a call of the system
+    and a packet of its own.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting: list[bytes] = []
+        self.get_extra_info, self.is_closing = transport.get_extra_info, transport.is_closing
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
+
+    def write(self, data: bytes) -> None:
+        """Let this be sent at the end of the turn, with what follows in it."""
+        self._waiting.append(data)
+        if len(self._waiting) == 1:
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Send what waits, unless nobody is there any more."""
+        if self._waiting and not self.is_closing():
+            self._transport.write(b"".join(self._waiting))
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        self.flush()
+        self._transport.close()
+
+
 class GuardedProtocol(HttpToolsProtocol):
     """A connection within limits."""
 
@@ -35,7 +66,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin; refuse if there are too many."""
-        super().connection_made(transport)
+        joining: Any = JoiningTransport(transport, self.loop)
+        super().connection_made(joining)
         self._head = 0  # bytes of a head that has not ended; -1 behind it
         self._timer: asyncio.TimerHandle | None = None
         most = self.limits.connections

@@ -21,7 +21,7 @@ from rankwright.serve.store.interface import Store, StoreError, StoreUnavailable
 _log = logging.getLogger(__name__)
 
 _GROUP = 4 << 20  # bytes of rankings, and of events, in a commit: one more is never far off
-_GATHER = 0.05  # seconds that rankings alone wait for company
+_GATHER = 0.2  # seconds that rankings alone wait for company
 _AGAIN = 0.5  # seconds between two tries while the store does not answer
 _OVERHEAD = 300  # bytes of a record beside its arrays and texts
 
@@ -33,6 +33,14 @@ class _Request:
     events: list[NewEvent]
     n_bytes: int
     answer: Future[list[Fate]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Logged:
+    """A ranking that waits, which nobody waits for."""
+
+    record: RankingRecord
+    n_bytes: int
 
 
 class Writer:
@@ -60,8 +68,9 @@ class Writer:
     def __init__(self, store: Store, limits: Limits) -> None:
         self._store, self._most = store, limits.waiting
         self._wake = threading.Condition()
-        self._rankings: dict[str, RankingRecord] = {}  # in order; until they are durable
+        self._rankings: dict[str, RankingRecord] = {}  # by their ids, until they are durable
         self._n_bytes = 0  # of them
+        self._queue: deque[_Logged] = deque()  # those that are not being written
         self._requests: deque[_Request] = deque()
         self._n_event_bytes = 0
         self._closing = False
@@ -88,6 +97,7 @@ class Writer:
                 self.n_dropped += 1
                 return False
             self._rankings[ranking.ranking_id] = ranking
+            self._queue.append(_Logged(ranking, n_bytes))
             self._n_bytes += n_bytes
             if self._n_bytes == n_bytes or self._n_bytes >= _GROUP:
                 self._wake.notify()
@@ -147,18 +157,18 @@ class Writer:
             if self.problem:  # try again after a while, if only to see whether it is over
                 self._wake.wait_for(self._is_urgent, _AGAIN)
             else:
-                self._wake.wait_for(lambda: self._is_urgent() or self._rankings)
+                self._wake.wait_for(lambda: self._is_urgent() or self._queue)
                 self._wake.wait_for(lambda: self._is_urgent() or self._n_bytes >= _GROUP, _GATHER)
             if not self._closing:
                 return True
             # While the store does not answer, an end does not wait for rankings.
-            return bool(self._requests) or (bool(self._rankings) and not self.problem)
+            return bool(self._requests) or (bool(self._queue) and not self.problem)
 
     def _is_urgent(self) -> bool:
         return self._closing or bool(self._requests)
 
-    def _take(self) -> tuple[list[RankingRecord], list[_Request]]:
-        """Return the oldest that wait, as much as goes into one commit."""
+    def _take(self) -> tuple[list[_Logged], list[_Request]]:
+        """Take the oldest that wait, as much as goes into one commit."""
         with self._wake:
             requests: list[_Request] = []
             n_bytes = 0
@@ -166,26 +176,25 @@ class Writer:
                 requests.append(self._requests.popleft())
                 n_bytes += requests[-1].n_bytes
             self._n_event_bytes -= n_bytes
-            rankings: list[RankingRecord] = []
-            n_bytes = 0
-            for ranking in islice(self._rankings.values(), len(self._rankings)):
-                if n_bytes >= _GROUP:
-                    break
-                rankings.append(ranking)
-                n_bytes += _ranking_bytes(ranking)
-            return rankings, requests
+        rankings: list[_Logged] = []
+        n_bytes = 0
+        while self._queue and n_bytes < _GROUP:  # without the lock: others only append
+            rankings.append(self._queue.popleft())
+            n_bytes += rankings[-1].n_bytes
+        return rankings, requests
 
-    def _write(self, rankings: list[RankingRecord], requests: list[_Request]) -> None:
+    def _write(self, rankings: list[_Logged], requests: list[_Request]) -> None:
         """Write a group; if it cannot be written as it is, each part for itself."""
         events = [new for request in requests for new in request.events]
         try:
             if events or rankings:
-                outcomes = iter(self._store.write(rankings, events))
+                records = [ranking.record for ranking in rankings]
+                outcomes = iter(self._store.write(records, events))
             else:
                 self._store.probe()
                 outcomes = iter(())
         except StoreUnavailableError as error:
-            self._fail(error, requests)
+            self._fail(error, rankings, requests)
         except Exception as error:
             if len(requests) + bool(rankings) > 1:
                 for request in requests:
@@ -205,17 +214,18 @@ class Writer:
             for request in requests:
                 request.answer.set_result(list(islice(outcomes, len(request.events))))
 
-    def _fail(self, error: StoreUnavailableError, requests: list[_Request]) -> None:
+    def _fail(
+        self, error: StoreUnavailableError, rankings: list[_Logged], requests: list[_Request]
+    ) -> None:
         """Tell those who wait; rankings wait on for better times."""
+        self._queue.extendleft(reversed(rankings))
         if not self.problem:
             _log.error("the store does not answer: %s", error)
         self.problem = str(error)
         for request in requests:
             request.answer.set_exception(error)
 
-    def _refuse(
-        self, error: Exception, rankings: list[RankingRecord], requests: list[_Request]
-    ) -> None:
+    def _refuse(self, error: Exception, rankings: list[_Logged], requests: list[_Request]) -> None:
         """Leave out what cannot be written, now or later."""
         if isinstance(error, StoreError):
             self.problem = str(error)
@@ -227,11 +237,11 @@ class Writer:
             with self._wake:
                 self.n_dropped += len(rankings)
 
-    def _forget(self, rankings: list[RankingRecord]) -> None:
+    def _forget(self, rankings: list[_Logged]) -> None:
+        for ranking in rankings:
+            del self._rankings[ranking.record.ranking_id]
         with self._wake:
-            for ranking in rankings:
-                del self._rankings[ranking.ranking_id]
-                self._n_bytes -= _ranking_bytes(ranking)
+            self._n_bytes -= sum(ranking.n_bytes for ranking in rankings)
 
 
 def _ranking_bytes(ranking: RankingRecord) -> int:

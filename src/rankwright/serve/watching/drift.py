@@ -23,7 +23,7 @@ from rankwright.serve.watching.baseline import N_BINS, Baseline, count_bins
 _FIRST = 1_000  # documents that are the reference where there is no file
 _WINDOW = 10_000  # documents: older ones count exp(-age / window)
 _FEW = 200  # documents below which nothing is said
-_WAITING, _MOST_ROWS = 64, 128  # matrices that wait to be counted, and rows of each
+_WAITING, _MOST_ROWS = 16, 128  # matrices that wait to be counted, and rows of each
 _PERIOD = 1.0
 _log = logging.getLogger("rankwright.serve")
 
