@@ -419,7 +419,7 @@ from rankwright.serve.store.interface import StoreUnavailableError
 from tests.serve_sample import sample_event
 store = open_store(sys.argv[1])
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+resource.setrlimit(resource.RLIMIT_FSIZE, (800_000, hard))
 i = 0
 try:
     while True:
