@@ -158,6 +158,7 @@ def test_slow_callers_are_ended_and_keep_nobody_waiting(service: Started) -> Non
         (b"\x00\x01\x02\r\n\r\n", 400),
         (b"GET /healthz HTTP/9.9\r\n\r\n", 400),
         (b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 100_000, 431),
+        (b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", 431),
         (
             b"POST /v1/rank HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999\r\n"
             b"connection: close\r\n\r\n",

@@ -7,6 +7,7 @@ does not end, is closed in time, and a head may not be endless. An answer goes o
 from __future__ import annotations
 
 import asyncio
+import sys
 from http import HTTPStatus
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +18,10 @@ from rankwright.serve.bodies import RefusalBody
 from rankwright.serve.settings import Limits
 
 _LONGEST_HEAD = 64 << 10
+
+
+class _HeadError(Exception):
+    """A head is too long."""
 
 
 class Refused(Protocol):
@@ -69,6 +74,7 @@ class GuardedProtocol(HttpToolsProtocol):
         joining: Any = JoiningTransport(transport, self.loop)
         super().connection_made(joining)
         self._head = 0  # bytes of a head that has not ended; -1 behind it
+        self._came = 0  # bytes that came last
         self._timer: asyncio.TimerHandle | None = None
         most = self.limits.connections
         if len(self.connections) > most:
@@ -83,11 +89,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what came."""
+        self._came = len(data)
         super().data_received(data)
         if self._head >= 0:
             self._head += len(data)
             if self._head > _LONGEST_HEAD and not self.transport.is_closing():
-                self._refuse(431, f"address and headers must have at most {_LONGEST_HEAD} bytes.")
+                self._refuse_head()
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -97,7 +104,11 @@ class GuardedProtocol(HttpToolsProtocol):
             self._begin_waiting()
 
     def on_headers_complete(self) -> None:
-        """Begin a body."""
+        """Begin a body; a head may have come whole and be too long all the same."""
+        if self._came > _LONGEST_HEAD:
+            fields = sum(len(name) + len(value) for name, value in self.headers)
+            if len(self.url) + fields > _LONGEST_HEAD:
+                raise _HeadError  # which ends the parser: see send_400_response
         self._head = -1
         super().on_headers_complete()
 
@@ -107,8 +118,15 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP."""
-        self._refuse(400, "this is no HTTP request.")
+        """Refuse what is no HTTP, or whose head is too long."""
+        error = sys.exception()
+        if error is not None and isinstance(error.__context__, _HeadError):
+            self._refuse_head()
+        else:
+            self._refuse(400, "this is no HTTP request.")
+
+    def _refuse_head(self) -> None:
+        self._refuse(431, f"address and headers must have at most {_LONGEST_HEAD} bytes.")
 
     def _begin_waiting(self) -> None:
         self._timer = self.loop.call_later(self.limits.seconds, self._late)
