@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ from tests.soak.report import Report
 COUNT = 1000
 KILLS_OF_A_STORE = 50
 REPLAYS = 20  # of the kills, those after which the log is replayed at once
-CALLERS = 4
+AT_ONCE = 3  # stores
+CALLERS, PAUSE = 4, 0.05  # of each; seconds between two calls of one, at most
 N_FEATURES = 8
 TARGETS = ("server", "learner", "both", "all")
 _LONGEST = 60.0  # seconds to wait for anything
@@ -169,6 +171,7 @@ class Caller:
                 n += 1
                 events.append(self._event(f"{self.name}-{n}", rng, weights))
             self._send([event for event in events if event is not None], rng)
+            time.sleep(rng.uniform(0, PAUSE))
 
     def _event(self, event_id: str, rng: Any, weights: Any) -> dict[str, Any] | None:
         X = rng.normal(size=(int(rng.integers(2, 8)), N_FEATURES))
@@ -227,20 +230,24 @@ class Caller:
 
 def soak(count: int, seed: int) -> Report:
     """Kill so many times."""
-    report, rng = Report(), random.Random(seed)
-    replay_at = set(rng.sample(range(count), min(REPLAYS, count)))
-    events, done = 0, 0
-    while done < count:
-        kills = min(KILLS_OF_A_STORE, count - done)
-        kind = ("sqlite", "postgresql")[done // KILLS_OF_A_STORE % 2]
+    report = Report()
+    replay_at = set(random.Random(seed).sample(range(count), min(REPLAYS, count)))
+    stores = [
+        range(begin, min(begin + KILLS_OF_A_STORE, count))
+        for begin in range(0, count, KILLS_OF_A_STORE)
+    ]
+
+    def use(number: int) -> int:
+        kind = ("sqlite", "postgresql")[number % 2]
+        rng = random.Random(f"{seed} {number}")
         with tempfile.TemporaryDirectory() as folder, _store_url(kind, folder) as url:
             os.chmod(folder, 0o755)
-            events += _one_store(
-                Path(folder), url, kind, range(done, done + kills), replay_at, rng, report
-            )
-        done += kills
-    stores = -(-count // KILLS_OF_A_STORE)
-    report.facts = {"events": events, "stores": stores, "replays": len(replay_at) + stores}
+            return _one_store(Path(folder), url, kind, stores[number], replay_at, rng, report)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # most of the time is spent waiting for a start
+        events = sum(pool.map(use, range(len(stores))))
+    replays = len(replay_at) + len(stores)
+    report.facts = {"events": events, "stores": len(stores), "replays": replays}
     return report
 
 
