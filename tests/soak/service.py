@@ -278,9 +278,7 @@ def _one_store(
     """Kill the service on one store; return how many events its log has in the end."""
     X = np.random.default_rng(1).normal(size=(60, N_FEATURES))
     first = rw.SLAMPerceptron().fit(X, X[:, 0] > 0, np.repeat(np.arange(6), 10))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        service = Service(folder, url, free.getsockname()[1])
+    service = Service(folder, url, _free_port(rng))
     rw.save(first, service.model)
     service.start()
     service.wait_ready()
@@ -313,6 +311,15 @@ def _one_store(
     n = _check_log(service, first, acknowledged, report)
     _check_replay(service, report)
     return n
+
+
+def _free_port(rng: random.Random) -> int:
+    """Return a port that no connection of a caller gets while the service is down."""
+    while True:
+        port = rng.randrange(20000, 32000)  # below those that the system gives
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
 
 
 def _check_log(service: Service, first: Any, acknowledged: set[str], report: Report) -> int:
