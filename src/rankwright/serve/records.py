@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float32] | NDArray[np.float64]
+NOT_YET = "no event was learned yet."  # why a learner has no bound
 
 
 class Kind(StrEnum):

@@ -27,10 +27,9 @@ from rankwright.serve.http.endpoints import Answer, Call, json_answer, json_body
 from rankwright.serve.http.experiments_api import control_id
 from rankwright.serve.http.refusals import RefusedError
 from rankwright.serve.http.service import Service
-from rankwright.serve.learning.account import NOT_YET
 from rankwright.serve.ranking.features import content_takes, feature_conflict, unknown_model
 from rankwright.serve.ranking.ways import can_learn, kind_of_content
-from rankwright.serve.records import LearnerRecord, ModelRecord, Serving
+from rankwright.serve.records import NOT_YET, LearnerRecord, ModelRecord, Serving
 
 _BINARY = "application/octet-stream"
 _promotion = msgspec.json.Decoder(Promotion)

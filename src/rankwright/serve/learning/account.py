@@ -21,8 +21,7 @@ from rankwright.online.comparator import DualComparator
 from rankwright.online.ledger import Ledger
 from rankwright.online.log_state import as_comparator_given, plain_comparator
 from rankwright.persistence import unpack_model
-
-NOT_YET = "no event was learned yet."
+from rankwright.serve.records import NOT_YET
 
 
 @dataclass

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from rankwright.serve.bodies import ExperimentResult, ModelVersion
 from rankwright.serve.http.models_api import model_versions, state_of
 from rankwright.serve.http.service import Service
-from rankwright.serve.learning.promise import promise_of
 from rankwright.serve.page.loss_line import ThinLine
 from rankwright.serve.page.overview import Incumbent, LossLine, Promise, ShownRanking
 from rankwright.serve.page.ranking_view import shown_ranking
-from rankwright.serve.store.interface import Counts
+from rankwright.serve.records import LearnerRecord
+from rankwright.serve.store.interface import Counts, Store
 
 _RANKINGS = _EXPERIMENTS = 20
 _MODELS = 50  # the newest, and those that serve or may be rolled back to
@@ -57,7 +57,7 @@ class LogViewer:
         return LogView(
             counts=store.counts(),
             serving=_incumbent(service, models, number),
-            promise=None if learner is None else promise_of(store, learner),
+            promise=None if learner is None else _promise(store, learner),
             line=line,
             models=_newest(models, {number, serving.previous}),
             previous=serving.previous,
@@ -84,3 +84,10 @@ def _incumbent(service: Service, models: list[ModelVersion], number: int) -> Inc
         model.skipped,
         state_of(service).behind,
     )
+
+
+def _promise(store: Store, learner: LearnerRecord) -> Promise:
+    # When the page is looked at first: a worker that ranks need not load whole models.
+    from rankwright.serve.learning.promise import promise_of
+
+    return promise_of(store, learner)
