@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from rankwright.serve.http.memory import keep_answers
@@ -28,3 +31,17 @@ def test_answers_are_kept_and_refusals_are_not() -> None:
     n_asked = len(asked)
     assert half(4) == 2  # it was forgotten with the others, and is asked again
     assert len(asked) == n_asked + 1
+
+
+def test_workers_load_no_whole_models() -> None:
+    code = """
+import sys
+from importlib import import_module
+import rankwright.serve.worker
+from rankwright.serve.http.app import _MODULES
+for name in _MODULES:
+    import_module(f"rankwright.serve.{name}")
+heavy = {"sklearn", "lightgbm", "pandas", "polars", "pyarrow", "scipy.optimize", "scipy.stats"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
