@@ -40,7 +40,17 @@ if TYPE_CHECKING:
     )
     from rankwright.comparison.compare import compare  # the package has a module of this name
     from rankwright.comparison.result import Comparison
-    from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
+    from rankwright.data import (
+        Dataset,
+        from_frame,
+        rank,
+        read,
+        read_parts,
+        stream,
+        top_k,
+        write,
+        write_letor,
+    )
     from rankwright.distilling import distill
     from rankwright.ensemble import EnsembleRanker
     from rankwright.evaluation import Evaluation, evaluate
@@ -75,6 +85,7 @@ _WHERE = {
     "from_frame": "rankwright.data",
     "rank": "rankwright.data",
     "read": "rankwright.data",
+    "read_parts": "rankwright.data",
     "stream": "rankwright.data",
     "top_k": "rankwright.data",
     "write": "rankwright.data",
@@ -194,6 +205,7 @@ __all__ = [
     "problems",
     "rank",
     "read",
+    "read_parts",
     "report",
     "save",
     "scoring",

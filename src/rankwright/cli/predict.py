@@ -44,9 +44,9 @@ def predict(
 
     No labels are needed.
     """
+    from rankwright.data.blocks import comes_in_blocks
     from rankwright.data.formats import LETOR
     from rankwright.data.lines import CannotStream
-    from rankwright.data.parts import comes_in_parts
     from rankwright.data.scores import check_scores_format, write_scores
     from rankwright.data.writing import check_not_read, check_writable
     from rankwright.estimator import as_model
@@ -58,7 +58,7 @@ def predict(
     ranker = as_model(load(model))
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need
-    if comes_in_parts(data, columns.format):
+    if comes_in_blocks(data, columns.format):
         try:
             _predict_parts(ranker, model, data, out, kind, top, columns, jobs, **letor)
             return
@@ -82,18 +82,18 @@ def _predict_parts(
     doc_ids: bool,
 ) -> None:
     """Read, score and write one part of the data after the other."""
+    from rankwright.data.blocks import read_blocks
     from rankwright.data.files import STANDARD
     from rankwright.data.formats import LETOR, format_of
     from rankwright.data.frames import refuse_infinite
     from rankwright.data.lines import CannotStream
-    from rankwright.data.parts import read_parts
     from rankwright.data.scores import open_scores
     from rankwright.exceptions import DataError
 
     if format_of(data, columns.format) == LETOR:
         refuse_table_options(data, columns)
     wanted = replace(columns, model=ranker.features())
-    parts = read_parts(data, wanted, allow_nan=True, doc_ids=doc_ids, n_jobs=jobs)
+    parts = read_blocks(data, wanted, allow_nan=True, doc_ids=doc_ids, n_jobs=jobs)
     part: Any = None
     with doing(f"Scoring {data}", once=True), open_scores(out, kind, top) as scores:
         try:

@@ -12,6 +12,8 @@ from rankwright.data.frames import from_frame, read_frame, write_frame
 from rankwright.data.groups import Groups
 from rankwright.data.letor import read_letor, stream, write_letor
 from rankwright.data.noise import augment, perturb_labels
+from rankwright.data.part_facts import Facts, PartFacts
+from rankwright.data.parts import LocalParts, Parts, read_parts
 from rankwright.data.ranks import rank, top_k
 from rankwright.data.reading import read, write
 from rankwright.data.scores import read_run, read_scores, write_scores
@@ -31,9 +33,13 @@ __all__ = [
     "Corruption",
     "Dataset",
     "Description",
+    "Facts",
     "Finding",
     "Groups",
     "LabelNoise",
+    "LocalParts",
+    "PartFacts",
+    "Parts",
     "PositionBased",
     "Run",
     "UserBrowsing",
@@ -50,6 +56,7 @@ __all__ = [
     "read",
     "read_frame",
     "read_letor",
+    "read_parts",
     "read_qrels",
     "read_run",
     "read_scores",

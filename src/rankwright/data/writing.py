@@ -149,7 +149,7 @@ def replace_folder(path: PathLike) -> Iterator[Path]:
     make_folder(parent)
     with _naming(path, parent):
         remove_leftovers(parent, name)
-        part, held = _make_part(target)
+        part, held = make_held_folder(target)
         try:
             yield Path(part)
             _sync_tree(part)
@@ -272,8 +272,11 @@ def _open_part(target: str, mode: int) -> tuple[str, disk.File]:
         file.close()
 
 
-def _make_part(target: str) -> tuple[str, int]:
-    """Make a hidden folder, and hold a lock on it."""
+def make_held_folder(target: str) -> tuple[str, int]:
+    """Make a hidden folder beside a target, and hold a lock on it: its name, and a descriptor.
+
+    It is a leftover for :func:`remove_leftovers` as soon as the descriptor is closed.
+    """
     while True:
         part = _part_of(target)
         disk.make_one_folder(part)
