@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar, Unpack
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.each import Each, EachHere
 from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR
 from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
@@ -47,6 +48,9 @@ class Parts(Protocol):
         self, function: Callable[..., Result], each: Sequence[Any], *args: Any
     ) -> list[Result]:
         """Return ``function(part, each[i], *args)`` for each part i, in their order."""
+
+    def each(self, function: Callable[..., Any], *args: Any) -> Each:
+        """Return ``function(part, *args)`` for each part; the results stay with the parts."""
 
     def transformed(self, function: Callable[..., Dataset], *args: Any) -> Parts:
         """Return the parts that ``function(part, *args)`` makes of these."""
@@ -85,6 +89,10 @@ class LocalParts:
         """Return ``function(part, each[i], *args)`` for each part i, one after the other."""
         pairs = zip(self.spooled, each, strict=True)
         return [function(part.open(), own, *args) for part, own in pairs]
+
+    def each(self, function: Callable[..., Any], *args: Any) -> EachHere:
+        """Return ``function(part, *args)`` for each part."""
+        return EachHere(self.map(function, *args))
 
     def transformed(self, function: Callable[..., Dataset], *args: Any) -> LocalParts:
         """Return the parts that ``function(part, *args)`` makes of these, in a spool of theirs."""
@@ -180,7 +188,7 @@ def spool_parts(
             callback(i + 1, len(paths))
     if not facts:
         raise DataError("there must be at least one document in all parts.", path=paths[0])
-    if kind == LETOR and not _are_alike(facts):
+    if kind == LETOR and not are_alike(facts):
         options = {**options, **letor_form([part.name for part in facts], options)}
         for i, known in enumerate(facts):
             part = read_part(known.name, reader, **options)
@@ -197,7 +205,7 @@ def spool_parts(
     return parts
 
 
-def _are_alike(facts: Sequence[PartFacts]) -> bool:
+def are_alike(facts: Sequence[PartFacts]) -> bool:
     """Whether parts of LETOR text were read as if they were one."""
     forms = {(part.features.n, part.features.names is None, part.is_sparse) for part in facts}
     return len(forms) == 1

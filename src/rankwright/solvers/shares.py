@@ -138,6 +138,11 @@ class ShareLoss:
             loss, share.y, share.groups, share.weights, n_jobs=self.threads
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is prepared may hold objects of the kernels: it is prepared again.
+        share = Share(self.X, self.y, self.groups, self.threads, self.weights)
+        return ShareLoss, (share, self.loss)
+
     @property
     def is_sparse(self) -> bool:
         """Whether the features are."""

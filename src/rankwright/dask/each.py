@@ -1,0 +1,95 @@
+"""One value for each part, on the workers of a cluster."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankwright.dask.made import kept, told
+from rankwright.data.each import EachHere
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+
+class DaskEach:
+    """One value for each part, on the workers of a cluster.
+
+    Each is a future: Dask runs tasks where their part is, and computes what a lost worker had again
+    from what it was computed of.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the cluster.
+    futures : sequence of distributed.Future
+        One for each part.
+    names : sequence of str
+        Names of the parts.
+    """
+
+    def __init__(self, client: Client, futures: Sequence[Future], names: Sequence[str]) -> None:
+        self.client, self.futures, self.names = client, list(futures), list(names)
+
+    def __len__(self) -> int:
+        return len(self.futures)
+
+    def map(self, function: Callable[..., Any], *args: Any) -> DaskEach:
+        """Return ``function(value, *args)`` for each part; the results stay on the workers."""
+        return self._submit(kept, function, args)
+
+    def tell(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
+        """Yield ``function(value, *args)`` for each part, in the order of the parts."""
+        return iter(self._submit(told, function, args).results())
+
+    def _submit(self, task: Any, function: Callable[..., Any], args: Sequence[Any]) -> DaskEach:
+        columns = [_column(arg, len(self)) for arg in args]
+        # Names of their own: nothing is asked for twice, and Dask need not hash the arguments.
+        batch = f"{_name(function)}-{uuid.uuid4().hex}"
+        keys = [f"{batch}-{i}" for i in range(len(self))]
+        futures = self.client.map(
+            task, self.futures, [function] * len(self), *columns, key=keys, pure=False
+        )
+        return DaskEach(self.client, futures, self.names)
+
+    def results(self) -> list[Any]:
+        """Return the values, here; what ended every worker that tried it is a RuntimeError."""
+        from distributed import KilledWorker
+
+        try:
+            found: list[Any] = self.client.gather(self.futures)
+        except KilledWorker as error:
+            which = next(
+                (
+                    name
+                    for name, f in zip(self.names, self.futures, strict=True)
+                    if f.status == "error"
+                ),
+                self.names[0],
+            )
+            raise RuntimeError(
+                f"{which}: every worker that worked on this part ended ({error.task}). Most "
+                "often there was too little memory: cut the data into more parts."
+            ) from None
+        return found
+
+
+def _column(arg: Any, n: int) -> list[Any]:
+    if isinstance(arg, DaskEach):
+        found = arg.futures
+    elif isinstance(arg, EachHere):
+        found = arg.values
+    else:
+        return [arg] * n
+    if len(found) != n:
+        raise ValueError(
+            f"there must be a value for each of {n} parts, but there are {len(found)}."
+        )
+    return found
+
+
+def _name(function: Any) -> str:
+    """Return what the cluster's dashboard shows."""
+    inner = getattr(function, "func", function)  # of a partial
+    return f"rankwright-{getattr(inner, '__name__', type(inner).__name__).strip('_')}"

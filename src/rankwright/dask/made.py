@@ -1,0 +1,149 @@
+"""What workers hold: values that travel as the way they are made.
+
+A part, or a loss on it, may be larger than everything else that is sent. It is never sent. What
+travels is a :class:`Made`: functions and their arguments, from the file on. A worker that gets one
+makes the value anew, with the same bits.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rankwright.blas import one_blas_thread
+from rankwright.data.arrays import fingerprint
+from rankwright.data.dataset import Dataset
+from rankwright.data.spool import Spool
+from rankwright.exceptions import DataError
+
+
+class Made:
+    """A value, and how it is made: ``function(parent's value, *args)``.
+
+    Data sets lie in a spool of the worker, and are mapped into memory whenever they are asked for.
+
+    Parameters
+    ----------
+    function : callable
+        Pure and importable.
+    args : tuple
+        Its arguments.
+    parent : Made, optional
+        What gives its first argument.
+    expected : tuple of str, optional
+        The fingerprint that a data set must have, and its name.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        parent: Made | None = None,
+        expected: tuple[str, str] | None = None,
+    ) -> None:
+        self.function, self.args, self.parent, self.expected = function, args, parent, expected
+        self.name = uuid.uuid4().hex
+        self._lock = threading.Lock()
+        self._value: Any = None
+        self._spooled: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return arrived, (self.name, (self.function, self.args, self.parent, self.expected))
+
+    @property
+    def value(self) -> Any:
+        """The value; it is made when it is asked for first."""
+        with self._lock:
+            if self._value is None and self._spooled is None:
+                given = () if self.parent is None else (self.parent.value,)
+                self.set(self.function(*given, *self.args))
+            return self._value if self._spooled is None else self._spooled.open()
+
+    def set(self, value: Any) -> None:
+        """Keep a value that was made already."""
+        _known[self.name] = self
+        if not isinstance(value, Dataset):
+            self._value = value
+            return
+        self.check(value)
+        spool = own_spool()
+        self._spooled = spool.put(value)
+        weakref.finalize(self, spool.drop, self._spooled).atexit = False
+
+    def check(self, value: Dataset) -> None:
+        """Raise unless a data set is what it was when it was made first."""
+        if self.expected is not None and fingerprint(value) != self.expected[0]:
+            raise DataError(
+                "has changed since it was read first. Read the parts again.", path=self.expected[1]
+            )
+
+
+_known: weakref.WeakValueDictionary[str, Made] = weakref.WeakValueDictionary()
+
+
+def arrived(name: str, given: tuple[Any, ...]) -> Made:
+    """Return a value that was sent here; one that is here already is not made twice."""
+    made = _known.get(name)
+    if made is None:
+        made = Made(*given)
+        made.name = name
+        made = _known.setdefault(name, made)
+    return made
+
+
+_spools: list[Spool] = []
+_spools_lock = threading.Lock()
+
+
+def own_spool() -> Spool:
+    """Return the spool of this process, in the folder that a Dask worker cleans up after itself."""
+    from distributed import get_worker
+
+    with _spools_lock:
+        if not _spools:
+            try:
+                place = get_worker().local_directory
+            except ValueError:  # no worker
+                place = None
+            _spools.append(Spool(place))
+        return _spools[0]
+
+
+# ---- tasks ----
+
+
+def begin(function: Callable[..., Any], *args: Any) -> Made:
+    """Make a value of arguments alone."""
+    made = Made(function, args)
+    with one_blas_thread():
+        made.value  # noqa: B018  # now, so that what is wrong is known now
+    return made
+
+
+def told(value: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Return ``function(value, *args)``."""
+    given = [arg.value if isinstance(arg, Made) else arg for arg in args]
+    with one_blas_thread():
+        return function(value.value if isinstance(value, Made) else value, *given)
+
+
+def kept(value: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Return the same as it stays on a worker: numbers as they are, all else as it is made."""
+    found = told(value, function, *args)
+    if not isinstance(value, Made) or isinstance(found, np.ndarray | tuple | float | int):
+        return found
+    made = Made(function, args, value)
+    made.set(found)
+    return made
+
+
+def pinned(made: Made, expected: str, name: str) -> Made:
+    """Return a part that is read again only if it is the same."""
+    made.expected = expected, name
+    made.check(made.value)
+    return made

@@ -1,0 +1,164 @@
+"""Data in parts that the workers of a cluster read where they work on them."""
+
+from __future__ import annotations
+
+import os
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from rankwright.dask.cluster import check_versions, describe_cluster
+from rankwright.dask.each import DaskEach
+from rankwright.dask.made import begin, pinned
+from rankwright.data.dataset import Dataset
+from rankwright.data.each import EachHere
+from rankwright.data.files import PathLike
+from rankwright.data.formats import LETOR
+from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
+from rankwright.data.part_files import letor_form, part_paths, read_part, same_format
+from rankwright.data.parts import are_alike
+from rankwright.data.reading import ReadOptions, read
+from rankwright.data.validation import NoDocuments
+from rankwright.data.whole_queries import check_whole_queries
+from rankwright.exceptions import DataError, DataWarning
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Result = TypeVar("Result")
+Callback = Callable[[int, int], Any]
+
+
+class DaskParts:
+    """Data in parts of whole queries, on the workers of a Dask cluster.
+
+    The same :class:`~rankwright.data.parts.Parts` as :func:`rankwright.read_parts` returns, with
+    the same results, bit for bit, on any number of workers, also if some are lost on the way. Every
+    worker must see the files under their names, and have the versions of this process.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to a cluster with at least one worker. It is not closed.
+    paths, format, **options
+        As for :func:`rankwright.read_parts`.
+    callback : callable, optional
+        Called with the number of files that were read and of all files, after each.
+
+    Attributes
+    ----------
+    facts : Facts
+        What is known of the parts.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        paths: PathLike | Iterable[PathLike],
+        *,
+        format: str | None = None,
+        callback: Callback | None = None,
+        **options: Unpack[ReadOptions],
+    ) -> None:
+        check_versions(client)
+        self.client = client
+        # Workers have a working directory of their own.
+        found = [path if "://" in path else os.path.abspath(path) for path in part_paths(paths)]
+        kind = same_format(found, format)
+        given: dict[str, Any] = {**options, "format": format}
+        each, facts = _read_all(client, found, given, callback)
+        if kind == LETOR and not are_alike(facts):
+            names = [part.name for part in facts]
+            how = client.submit(letor_form, names, dict(options), pure=False).result()
+            each, facts = _read_all(client, names, {**given, **how}, None)
+        form = common_form(facts)
+        if not all(map(form.is_that_of, facts)):
+            each = each.map(in_form, form)
+            facts = _measured(each)
+        self._keep(each, facts)
+        check_whole_queries(self)
+
+    def _keep(self, each: DaskEach, facts: list[PartFacts]) -> Self:
+        self.facts = Facts(tuple(facts))
+        # Whoever reads a part again, because its worker was lost, must find the same.
+        hashes = [part.fingerprint for part in facts]
+        futures = self.client.map(pinned, each.futures, hashes, each.names, pure=False)
+        self._each = DaskEach(self.client, futures, each.names)
+        return self
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def map(self, function: Callable[..., Result], *args: Any) -> list[Result]:
+        """Return ``function(part, *args)`` for each part, in the order of the parts."""
+        return list(self._each.tell(function, *args))
+
+    def map_each(
+        self, function: Callable[..., Result], each: Sequence[Any], *args: Any
+    ) -> list[Result]:
+        """Return ``function(part, each[i], *args)`` for each part i, in their order."""
+        return list(self._each.tell(function, EachHere(each), *args))
+
+    def each(self, function: Callable[..., Any], *args: Any) -> DaskEach:
+        """Return ``function(part, *args)`` for each part; the results stay on the workers."""
+        return self._each.map(function, *args)
+
+    def transformed(self, function: Callable[..., Dataset], *args: Any) -> DaskParts:
+        """Return the parts that ``function(part, *args)`` makes of these, on the workers."""
+        each = self._each.map(function, *args)
+        other = DaskParts.__new__(DaskParts)
+        other.client = self.client
+        return other._keep(each, _measured(each))
+
+    def __repr__(self) -> str:
+        known = self.facts
+        return (
+            f"DaskParts({len(self)} parts, {known.n_docs} documents, {known.n_queries} queries, "
+            f"{known.n_features} features; {describe_cluster(self.client)})"
+        )
+
+
+def _read_all(
+    client: Client, paths: Sequence[str], options: dict[str, Any], callback: Callback | None
+) -> tuple[DaskEach, list[PartFacts]]:
+    """Let each part be read by a worker; return them and what is known of them."""
+    batch = uuid.uuid4().hex
+    futures = client.map(
+        begin,
+        [read_file] * len(paths),
+        paths,
+        [options] * len(paths),
+        key=[f"rankwright-read-{batch}-{i}" for i in range(len(paths))],
+        pure=False,
+    )
+    _follow(futures, callback)
+    whole = []
+    for path, future in zip(paths, futures, strict=True):
+        if isinstance(future.exception(), NoDocuments):
+            warnings.warn(f"{path}: has no documents, and is left out.", DataWarning, stacklevel=4)
+        else:
+            whole.append((path, future))
+    if not whole:
+        raise DataError("there must be at least one document in all parts.", path=paths[0])
+    names, kept = zip(*whole, strict=True)
+    each = DaskEach(client, kept, names)
+    return each, _measured(each)
+
+
+def _follow(futures: list[Future], callback: Callback | None) -> None:
+    """Wait for all, and tell how many there are already."""
+    from distributed import as_completed
+
+    for done, _ in enumerate(as_completed(futures), 1):
+        if callback is not None:
+            callback(done, len(futures))
+
+
+def _measured(each: DaskEach) -> list[PartFacts]:
+    return list(each.tell(measure_part, EachHere(each.names)))
+
+
+def read_file(path: str, options: dict[str, Any]) -> Dataset:
+    """Read one part."""
+    return read_part(path, read, **options)
