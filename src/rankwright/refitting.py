@@ -20,8 +20,9 @@ class Refitted:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "fit" in vars(cls):
-            cls.fit = undone(vars(cls)["fit"])  # type: ignore[attr-defined]
+        for name in ("fit", "fit_parts"):
+            if name in vars(cls):
+                setattr(cls, name, undone(vars(cls)[name]))
 
 
 def undone(fit: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar, Unpack
+from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.each import Each, EachHere
@@ -27,6 +27,7 @@ from rankwright.exceptions import DataError, DataWarning
 Result = TypeVar("Result")
 
 
+@runtime_checkable
 class Parts(Protocol):
     """Data in parts of whole queries, and where functions of a part are computed.
 
@@ -54,6 +55,15 @@ class Parts(Protocol):
 
     def transformed(self, function: Callable[..., Dataset], *args: Any) -> Parts:
         """Return the parts that ``function(part, *args)`` makes of these."""
+
+
+def check_are_parts(value: Any, name: str = "parts") -> None:
+    """Raise unless these are data in parts; a data set or the name of a folder is none yet."""
+    if not isinstance(value, Parts):
+        raise TypeError(
+            f"{name} must be data in parts, but is a {type(value).__name__}. Read them: "
+            "rankwright.read_parts(folder)."
+        )
 
 
 class LocalParts:
