@@ -159,7 +159,7 @@ def compare(
             settings={
                 **settings,
                 "budget": _budget(folds, n_trials, halve_above),
-                "processes": n_threads(n_jobs),
+                **_place_of_work(n_jobs, executor),
             },
             seconds=time.perf_counter() - begin,
             segments=segments,
@@ -167,6 +167,13 @@ def compare(
         if folder is None:
             result.load_models()  # before their files are gone
     return result
+
+
+def _place_of_work(n_jobs: int | None, executor: Executor | None) -> dict[str, Any]:
+    """Return what the run card says: how many processes there were, or whose."""
+    if executor is None:
+        return {"processes": n_threads(n_jobs)}
+    return {"executor": getattr(executor, "description", type(executor).__name__)}
 
 
 def _one_at_a_time(callback: Callable[[Event], None] | None) -> Callable[[Event], None]:

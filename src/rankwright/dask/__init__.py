@@ -8,7 +8,7 @@ result is the same.
 This package needs the extra ``dask``; nothing else of the library needs this package.
 """
 
-from rankwright.dask.cluster import check_versions
+from rankwright.dask.cluster import check_versions, jobs_executor
 from rankwright.dask.parts import DaskParts
 
-__all__ = ["DaskParts", "check_versions"]
+__all__ = ["DaskParts", "check_versions", "jobs_executor"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 import rankwright
@@ -71,7 +72,19 @@ def describe_cluster(client: Client) -> str:
     """Return a line that names a cluster: its scheduler, workers and threads."""
     threads = client.nthreads()
     n_workers = f"{len(threads)} worker{'s' * (len(threads) != 1)}"
-    return f"Dask at {address_of(client)}, {n_workers}, {sum(threads.values())} threads"
+    n_threads = sum(threads.values())
+    return f"Dask at {address_of(client)}, {n_workers}, {n_threads} thread{'s' * (n_threads != 1)}"
+
+
+def jobs_executor(client: Client) -> Executor:
+    """Return an executor for ``compare``, ``tune`` and ``noise_study``, once versions are checked.
+
+    The run card of a comparison names the cluster then. ``client.get_executor()`` will do as well.
+    """
+    check_versions(client)
+    executor: Executor = client.get_executor()
+    executor.description = describe_cluster(client)  # type: ignore[attr-defined]
+    return executor
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwright.dask.made import kept, told
 from rankwright.data.each import EachHere
+from rankwright.exceptions import DataError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -54,7 +55,7 @@ class DaskEach:
         return DaskEach(self.client, futures, self.names)
 
     def results(self) -> list[Any]:
-        """Return the values, here; what ended every worker that tried it is a RuntimeError."""
+        """Return the values, here; what ended every worker that tried it is a DataError."""
         from distributed import KilledWorker
 
         try:
@@ -68,9 +69,10 @@ class DaskEach:
                 ),
                 self.names[0],
             )
-            raise RuntimeError(
-                f"{which}: every worker that worked on this part ended ({error.task}). Most "
-                "often there was too little memory: cut the data into more parts."
+            raise DataError(
+                f"every worker that worked on this part ended ({error.task}). Most often there was "
+                "too little memory: cut the data into more parts.",
+                path=which,
             ) from None
         return found
 

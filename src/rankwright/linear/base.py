@@ -191,7 +191,7 @@ class LinearModel(Ranker):
         scale = np.ones(known.n_features)
         if self.standardize:
             parts, scale = on_one_scale(parts)
-        shares = parts.map(share_of_part, sample_weight, query_weight, self.n_jobs)
+        shares = parts.each(share_of_part, sample_weight, query_weight, self.n_jobs)
         objective = Objective(shares, loss, self._penalty(self.alpha))
         return self._learn(objective, scale, known.has_preferences, callback)
 
