@@ -15,6 +15,7 @@ from rankwright.data.files import STANDARD, PathLike, display_name
 from rankwright.data.formats import format_of, parts_of
 from rankwright.data.letor_text import LetorFormat, Survey
 from rankwright.data.lines import changed_error, open_lines
+from rankwright.data.manifest import check_listed, check_unchanged, has_manifest, read_manifest
 from rankwright.exceptions import DataError
 
 Reader: TypeAlias = Callable[..., Dataset]  # of a path and options of the format
@@ -37,7 +38,10 @@ def _expanded(path: str) -> list[str]:
     if path == STANDARD:
         raise DataError("parts are files, and cannot come from standard input.", path="-")
     if os.path.isdir(path):
-        return parts_of(path)
+        paths = parts_of(path)
+        if has_manifest(path):
+            check_listed(path, paths)
+        return paths
     if os.path.exists(path) or not glob.has_magic(path):
         return [path]
     found = sorted(name for name in glob.glob(path, recursive=True) if not os.path.isdir(name))
@@ -71,6 +75,7 @@ def same_format(paths: Sequence[str], given: str | None = None) -> str:
 def read_part(path: str, reader: Reader, **options: Any) -> Dataset:
     """Read one part; raise if it changes meanwhile."""
     before = _stamp(path)
+    check_unchanged(path)
     part = reader(path, **options)
     if _stamp(path) != before:
         raise changed_error(path)
@@ -83,6 +88,15 @@ def _stamp(path: str) -> tuple[int, ...]:
     except OSError:  # the reader will say so, or knows another way
         return ()
     return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def known_form(paths: Sequence[str]) -> dict[str, Any]:
+    """Return what a manifest tells of how to read all parts; nothing without one of them all."""
+    folders = {os.path.dirname(path) for path in paths}
+    if len(folders) != 1 or not has_manifest(folder := folders.pop()):
+        return {}
+    manifest = read_manifest(folder)
+    return manifest.letor if len(manifest.parts) == len(paths) else {}
 
 
 def letor_form(paths: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,14 @@ from rankwright.data.each import Each, EachHere
 from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR
 from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
-from rankwright.data.part_files import Reader, letor_form, part_paths, read_part, same_format
+from rankwright.data.part_files import (
+    Reader,
+    known_form,
+    letor_form,
+    part_paths,
+    read_part,
+    same_format,
+)
 from rankwright.data.reading import ReadOptions, read
 from rankwright.data.spool import Spool, Spooled
 from rankwright.data.validation import NoDocuments
@@ -183,6 +190,7 @@ def spool_parts(
 ) -> LocalParts:
     """Do what :func:`read_parts` does, with a reader of one file that is given."""
     kind = same_format(paths, format)
+    options = {**known_form(paths), **options}
     place = Spool(spool)
     spooled: list[Spooled] = []
     facts: list[PartFacts] = []

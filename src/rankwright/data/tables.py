@@ -48,7 +48,7 @@ def load_table(path: PathLike, wanted: Columns) -> Any:
         table = _load_file(path, kind, wanted)
     else:
         parts = parts_of(path)
-        table = _joined([(part, _load_file(part, kind, wanted)) for part in parts], wanted)
+        table = join_tables([(part, _load_file(part, kind, wanted)) for part in parts], wanted)
     # Of two columns with this name, from_frame tells.
     if kind in ("csv", "tsv") and table.column_names.count(wanted.qid) == 1:
         table = plain_integers(table, str(wanted.qid))
@@ -195,7 +195,7 @@ def _opened(path: PathLike, kind: str, arrow: Any) -> Iterator[tuple[Any, bytes]
         yield arrow.BufferReader(content), content[:HEAD_BYTES]
 
 
-def _joined(parts: list[tuple[str, Any]], wanted: Columns) -> Any:
+def join_tables(parts: list[tuple[str, Any]], wanted: Columns) -> Any:
     """Return the parts of a table as one: columns by name, ids as texts where one has texts."""
     arrow = import_frames("pyarrow")
     first_path, first = parts[0]
