@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rankwright.blas import one_blas_thread
+from rankwright.dask.pages import give_back, know, own_limit
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
 from rankwright.data.spool import Spool
@@ -62,7 +63,7 @@ class Made:
             if self._value is None and self._spooled is None:
                 given = () if self.parent is None else (self.parent.value,)
                 self.set(self.function(*given, *self.args))
-            return self._value if self._spooled is None else self._spooled.open()
+            return self._value if self._spooled is None else know(self._spooled.open())
 
     def set(self, value: Any) -> None:
         """Keep a value that was made already."""
@@ -128,8 +129,11 @@ def begin(function: Callable[..., Any], *args: Any) -> Made:
 def told(value: Any, function: Callable[..., Any], *args: Any) -> Any:
     """Return ``function(value, *args)``."""
     given = [arg.value if isinstance(arg, Made) else arg for arg in args]
-    with one_blas_thread():
-        return function(value.value if isinstance(value, Made) else value, *given)
+    try:
+        with one_blas_thread():
+            return function(value.value if isinstance(value, Made) else value, *given)
+    finally:
+        give_back(own_limit())
 
 
 def kept(value: Any, function: Callable[..., Any], *args: Any) -> Any:
