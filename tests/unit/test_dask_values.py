@@ -44,7 +44,7 @@ class Total:
 
 
 def test_a_value_is_made_again_where_it_is_sent(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = begin(read_file, path, {})
+    part = begin(read_file, path, rw.read, {})
     scaled = kept(part, halved)
     total = kept(scaled, Total, 3.0)
     assert isinstance(total, Made)
@@ -61,7 +61,7 @@ def test_a_value_is_made_again_where_it_is_sent(path: str, monkeypatch: pytest.M
 
 
 def test_a_part_must_not_change(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = begin(read_file, path, {})
+    part = begin(read_file, path, rw.read, {})
     sent = pickle.dumps(pinned(part, told(part, fingerprint), "a.txt"))
     rw.write(rw.data.make_mslr_like(n_queries=2, n_features=3), path)
     monkeypatch.setattr(module, "_known", {})
@@ -70,7 +70,7 @@ def test_a_part_must_not_change(path: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_files_go_with_their_values(path: str) -> None:
-    part = begin(read_file, path, {})
+    part = begin(read_file, path, rw.read, {})
     folder = module.own_spool().folder
     before = len(list(folder.iterdir()))
     scaled = kept(part, halved)

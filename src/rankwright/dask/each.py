@@ -6,12 +6,16 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankwright.dask.made import kept, told
-from rankwright.data.each import EachHere
+from rankwright.data.each import EachHere, itself
 from rankwright.exceptions import DataError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+_LARGE = 100_000  # bytes; what is smaller goes with each task
 
 
 class DaskEach:
@@ -45,14 +49,43 @@ class DaskEach:
         return iter(self._submit(told, function, args).results())
 
     def _submit(self, task: Any, function: Callable[..., Any], args: Sequence[Any]) -> DaskEach:
-        columns = [_column(arg, len(self)) for arg in args]
+        given = [self._once(arg) for arg in args]
+        columns = [_column(arg, len(self)) for arg in given]
         # Names of their own: nothing is asked for twice, and Dask need not hash the arguments.
         batch = f"{_name(function)}-{uuid.uuid4().hex}"
         keys = [f"{batch}-{i}" for i in range(len(self))]
-        futures = self.client.map(
-            task, self.futures, [function] * len(self), *columns, key=keys, pure=False
-        )
+        if all(a is b for a, b in zip(given, args, strict=True)):
+            futures = self.client.map(
+                task, self.futures, [function] * len(self), *columns, key=keys, pure=False
+            )
+        else:
+            futures = self._submit_at_home(task, function, columns, keys)
         return DaskEach(self.client, futures, self.names)
+
+    def _once(self, arg: Any) -> Any:
+        """Return an argument; one that is large, such as a model, as a future: it is sent once."""
+        if arg is None or isinstance(arg, bool | int | float | str | DaskEach | EachHere):
+            return arg
+        import cloudpickle
+
+        size = arg.nbytes if isinstance(arg, np.ndarray) else len(cloudpickle.dumps(arg))
+        return arg if size < _LARGE else self.client.submit(itself, arg, pure=False)
+
+    def _submit_at_home(
+        self, task: Any, function: Callable[..., Any], columns: list[Any], keys: list[str]
+    ) -> list[Future]:
+        """Submit tasks to where the parts are, and not to where a large argument is."""
+        holders = self.client.who_has(self.futures)
+        futures = []
+        for i, own in enumerate(self.futures):
+            homes = list(holders.get(own.key, ()))
+            # Not for good: tasks for a worker that never returns would wait for ever.
+            where = {"workers": homes, "allow_other_workers": True} if homes else {}
+            given = [column[i] for column in columns]
+            futures.append(
+                self.client.submit(task, own, function, *given, key=keys[i], pure=False, **where)
+            )
+        return futures
 
     def results(self) -> list[Any]:
         """Return the values, here; what ended every worker that tried it is a DataError."""

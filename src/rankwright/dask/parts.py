@@ -6,6 +6,7 @@ import os
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from rankwright.dask.cluster import check_versions, describe_cluster
@@ -16,7 +17,7 @@ from rankwright.data.each import EachHere
 from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR
 from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
-from rankwright.data.part_files import letor_form, part_paths, read_part, same_format
+from rankwright.data.part_files import Reader, letor_form, part_paths, read_part, same_format
 from rankwright.data.parts import are_alike
 from rankwright.data.reading import ReadOptions, read
 from rankwright.data.validation import NoDocuments
@@ -61,17 +62,44 @@ class DaskParts:
         callback: Callback | None = None,
         **options: Unpack[ReadOptions],
     ) -> None:
+        reader = partial(read, format=format)
+        self._read(client, paths, reader, dict(options), format, callback)
+
+    @classmethod
+    def by_reader(
+        cls,
+        client: Client,
+        paths: PathLike | Iterable[PathLike],
+        reader: Reader,
+        options: dict[str, Any],
+        *,
+        format: str | None = None,
+        callback: Callback | None = None,
+    ) -> DaskParts:
+        """Return the parts that a reader of one file makes of files."""
+        parts = cls.__new__(cls)
+        parts._read(client, paths, reader, options, format, callback)
+        return parts
+
+    def _read(
+        self,
+        client: Client,
+        paths: PathLike | Iterable[PathLike],
+        reader: Reader,
+        options: dict[str, Any],
+        format: str | None,
+        callback: Callback | None,
+    ) -> None:
         check_versions(client)
         self.client = client
         # Workers have a working directory of their own.
         found = [path if "://" in path else os.path.abspath(path) for path in part_paths(paths)]
         kind = same_format(found, format)
-        given: dict[str, Any] = {**options, "format": format}
-        each, facts = _read_all(client, found, given, callback)
+        each, facts = _read_all(client, found, reader, options, callback)
         if kind == LETOR and not are_alike(facts):
             names = [part.name for part in facts]
-            how = client.submit(letor_form, names, dict(options), pure=False).result()
-            each, facts = _read_all(client, names, {**given, **how}, None)
+            how = client.submit(letor_form, names, options, pure=False).result()
+            each, facts = _read_all(client, names, reader, {**options, **how}, None)
         form = common_form(facts)
         if not all(map(form.is_that_of, facts)):
             each = each.map(in_form, form)
@@ -120,7 +148,11 @@ class DaskParts:
 
 
 def _read_all(
-    client: Client, paths: Sequence[str], options: dict[str, Any], callback: Callback | None
+    client: Client,
+    paths: Sequence[str],
+    reader: Reader,
+    options: dict[str, Any],
+    callback: Callback | None,
 ) -> tuple[DaskEach, list[PartFacts]]:
     """Let each part be read by a worker; return them and what is known of them."""
     batch = uuid.uuid4().hex
@@ -128,6 +160,7 @@ def _read_all(
         begin,
         [read_file] * len(paths),
         paths,
+        [reader] * len(paths),
         [options] * len(paths),
         key=[f"rankwright-read-{batch}-{i}" for i in range(len(paths))],
         pure=False,
@@ -159,6 +192,6 @@ def _measured(each: DaskEach) -> list[PartFacts]:
     return list(each.tell(measure_part, EachHere(each.names)))
 
 
-def read_file(path: str, options: dict[str, Any]) -> Dataset:
+def read_file(path: str, reader: Reader, options: dict[str, Any]) -> Dataset:
     """Read one part."""
-    return read_part(path, read, **options)
+    return read_part(path, reader, **options)
