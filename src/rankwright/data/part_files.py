@@ -133,7 +133,7 @@ def letor_form(paths: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
         total.min_index = min(total.min_index, found.min_index)
         total.max_index = max(total.max_index, found.max_index)
     return {
-        "n_features": total.n_features(how),
+        "n_features": total.n_features(how) or None,
         "zero_based": total.first_index(how) == 0,
         "dense": total.is_dense(how),
         "dtype": np.dtype(how.dtype),
