@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +49,11 @@ def three(folder: Path) -> LocalParts:
 def check_same(a: Any, b: Any) -> None:
     """All that was fitted is the same, bit for bit."""
     assert vars(a).keys() == vars(b).keys()
-    assert pickle.dumps([vars(a)[k] for k in sorted(vars(a))]) == pickle.dumps(
-        [vars(b)[k] for k in sorted(vars(b))]
-    )
+    for name, value in vars(a).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, vars(b)[name], err_msg=name)
+        else:
+            assert value == vars(b)[name], name
 
 
 def check_near(a: Any, b: Any, tolerance: float = 1e-9) -> None:
@@ -67,7 +68,7 @@ def check_near(a: Any, b: Any, tolerance: float = 1e-9) -> None:
 def test_one_part_is_data_in_memory_and_three_are_near(
     memory: rw.Dataset, one: LocalParts, three: LocalParts, loss: str, penalty: str
 ) -> None:
-    ranker = {"loss": loss, "penalty": penalty, "alpha": 1e-2, "standardize": True, "tol": 1e-8}
+    ranker = {"loss": loss, "penalty": penalty, "alpha": 1e-2, "standardize": True}
     fitted = rw.LinearRanker(**ranker).fit_dataset(memory)
     check_same(fitted, rw.LinearRanker(**ranker).fit_parts(one))
     check_near(fitted, rw.LinearRanker(**ranker).fit_parts(three))
@@ -79,7 +80,7 @@ def test_one_part_is_data_in_memory_and_three_are_near(
         {"standardize": False},
         {"penalty": "l1", "alpha": 1e-2, "relax": True},
         {"solver": "lbfgs"},
-        {"loss": "slam", "alpha": 1e-1, "solver": "bundle", "tol": 1e-3},
+        {"loss": "rank_hinge", "alpha": 1e-1, "tol": 1e-2},
         {"missing": "median"},
         {"missing": "zero"},
     ],
@@ -91,7 +92,7 @@ def test_options_hold_for_parts(
     fitted = rw.LinearRanker(**options).fit_dataset(memory)
     check_same(fitted, rw.LinearRanker(**options).fit_parts(one))
     near = rw.LinearRanker(**options).fit_parts(three)
-    assert near.objective_[-1] == pytest.approx(fitted.objective_[-1], rel=1e-6)
+    assert near.objective_[-1] == pytest.approx(fitted.objective_[-1], rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -124,18 +125,18 @@ def test_weights_are_columns(tmp_path: Path) -> None:
     frame = pd.DataFrame(data.X.astype(np.float64), columns=list("abcd"))
     frame["qid"], frame["label"] = data.qid, data.y
     frame["w"] = rng.random(len(frame)) + 0.5
-    frame["c"] = rng.integers(1, 4, 41)[pd.factorize(frame["qid"])[0]]
+    frame["times"] = rng.integers(1, 4, 41)[pd.factorize(frame["qid"])[0]]
     frame.to_parquet(tmp_path / "all.parquet", index=False)
     half = frame["qid"].isin(frame["qid"].unique()[:20])
     frame[half].to_parquet(tmp_path / "0.parquet", index=False)
     frame[~half].to_parquet(tmp_path / "1.parquet", index=False)
-    options: Any = {"ignore": ["w", "c"], "keep": ["w", "c"]}
+    options: Any = {"ignore": ["w", "times"], "keep": ["w", "times"]}
     one = rw.read_parts(tmp_path / "all.parquet", **options)
     two = rw.read_parts([tmp_path / "0.parquet", tmp_path / "1.parquet"], **options)
-    columns = {"sample_weight": "w", "query_weight": "c"}
+    columns = {"sample_weight": "w", "query_weight": "times"}
     X = frame[list("abcd")]
     fitted = rw.LinearRanker().fit(
-        X, frame["label"], frame["qid"], sample_weight=frame["w"], query_weight=frame["c"]
+        X, frame["label"], frame["qid"], sample_weight=frame["w"], query_weight=frame["times"]
     )
     check_same(fitted, rw.LinearRanker().fit_parts(one, **columns))
     check_near(fitted, rw.LinearRanker().fit_parts(two, **columns))
@@ -210,7 +211,7 @@ def test_the_progress_is_told(three: LocalParts) -> None:
 
 
 def test_a_model_that_ranks_nothing_says_so(tmp_path: Path) -> None:
-    (tmp_path / "0.txt").write_text("1 qid:1 1:1\n1 qid:1 1:2\n")
+    (tmp_path / "0.txt").write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
     (tmp_path / "1.txt").write_text("0 qid:2 1:1\n0 qid:2 1:2\n")
     parts = rw.read_parts(tmp_path)
     with pytest.warns(DataWarning, match="ranks nothing: no query has documents with different"):
@@ -267,6 +268,6 @@ def test_segments_and_several_models_are_measured_on_parts(
     whole, parts = (rw.evaluate(models, data, segments=["list-length"]) for data in (memory, three))
     assert [s.means for s in whole.standings] == [s.means for s in parts.standings]
     assert [s.to_dict() for s in whole.segments] == [s.to_dict() for s in parts.segments]
-    assert [p.p_value for p in whole.pairs] == [p.p_value for p in parts.pairs]
+    assert whole.pairs == parts.pairs
     with pytest.raises(TypeError, match="measured by models, but this is none"):
         rw.evaluate(memory.y, three)
