@@ -29,6 +29,7 @@ from rankwright.cli import (
     info,
     log,
     noise_study,
+    partition,
     path,
     predict,
     replay,
@@ -94,6 +95,7 @@ def _version(
 for command in (
     info.info,
     convert.convert,
+    partition.partition,
     train.train,
     path.path,
     predict.predict,

@@ -22,6 +22,7 @@ from rankwright.cli.metrics import (
     print_groups,
     read_metrics,
 )
+from rankwright.cli.parts import names_parts, read_local_parts
 from rankwright.cli.standings import print_segments, print_systems
 from rankwright.cli.terminal import DataFile, Jobs, Json, doing, print_table, read_dataset
 
@@ -118,7 +119,13 @@ def evaluate(
     check_unjudged(unjudged)
     columns = kept_for(columns, segment or [], data, metrics)
     by_id = any(DOC_ID in parse(kind).needs for kind in metrics)
-    dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored, by_id)
+    dataset: Any
+    in_parts = names_parts(data)
+    if in_parts:
+        _check_for_parts(data, paths, metrics, report)
+        dataset, found = _read_models_and_parts(data, paths, columns, jobs, by_id)
+    else:
+        dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored, by_id)
     options: dict[str, Any] = {"segments": segment or [], "reference": reference}
     options["unjudged"] = unjudged
     with doing("Measuring"):
@@ -133,7 +140,7 @@ def evaluate(
     if per_query is not None:
         result.write_per_query(per_query)
     err = per_query == "-"  # which is the output then
-    groups = exposure_by_group(metrics, dataset, found)
+    groups = [] if in_parts else exposure_by_group(metrics, dataset, found)
     if only is not None:
         _print_one(result, data, paths[only], groups, as_json, err)
         return
@@ -221,13 +228,8 @@ def _read_all(
     from rankwright.data import read_qrels, read_run
     from rankwright.data.formats import LETOR, format_of
     from rankwright.data.scores import read_scores
-    from rankwright.persistence import load
 
-    found: dict[str, Any] = {}
-    for name, path in paths.items():
-        if path.endswith(".rw"):
-            with doing(f"Reading {path}"):
-                found[name] = load(path)
+    found = _loaded(paths)
     others = {name: path for name, path in paths.items() if name not in found}
     if format_of(data, columns.format) == "qrels":
         if found:
@@ -236,15 +238,63 @@ def _read_all(
             dataset = read_qrels(data)
             return dataset, {n: read_run(p, format=scores_format) for n, p in others.items()}
     by_id |= any(format_of(path, scores_format) != LETOR for path in others.values())
-    wanted = replace(columns, model=_features_of(found))
-    if wanted.model is not None:  # what is measured by may be what a model looks at, too
-        features = {*columns.keep} & {*(wanted.model.names or ())}
-        wanted = replace(wanted, ignore=[name for name in columns.ignore if name not in features])
+    wanted = _columns_for(columns, found)
     dataset = read_dataset(data, columns=wanted, jobs=jobs, doc_ids=by_id)
     for name, path in others.items():
         with doing(f"Reading {path}"):
             found[name] = read_scores(path, dataset, format=scores_format, unscored=unscored)
     return dataset, {name: found[name] for name in paths}
+
+
+def _read_models_and_parts(
+    data: str, paths: Mapping[str, str], columns: Columns, jobs: int | None, by_id: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Return data in parts, and the models that rank them by name."""
+    from rankwright.data.formats import LETOR
+    from rankwright.data.part_files import part_paths, same_format
+
+    found = _loaded(paths)
+    text = same_format(part_paths(data), columns.format) == LETOR
+    letor = {"doc_ids": by_id} if text else {}
+    wanted = _columns_for(columns, found)
+    return read_local_parts(data, columns=wanted, jobs=jobs, **letor), found
+
+
+def _check_for_parts(
+    data: str, paths: Mapping[str, str], metrics: Sequence[Any], report: str | None
+) -> None:
+    """Raise for what cannot be measured on data in parts."""
+    from rankwright.metrics import ExposureDisparity, parse
+
+    for path in paths.values():
+        if not path.endswith(".rw"):
+            raise ValueError(f"{data} is in parts, which are measured by models (.rw), not {path}.")
+    if report is not None:
+        raise ValueError(f"--report shows documents, and needs data in memory: {data} is in parts.")
+    if any(isinstance(parse(metric), ExposureDisparity) for metric in metrics):
+        raise ValueError(f"exposure by group needs data in memory: {data} is in parts.")
+
+
+def _loaded(paths: Mapping[str, str]) -> dict[str, Any]:
+    """Return the models among the systems."""
+    from rankwright.persistence import load
+
+    found: dict[str, Any] = {}
+    for name, path in paths.items():
+        if path.endswith(".rw"):
+            with doing(f"Reading {path}"):
+                found[name] = load(path)
+    return found
+
+
+def _columns_for(columns: Columns, models: Mapping[str, Any]) -> Columns:
+    """Return the columns to read for models."""
+    wanted = replace(columns, model=_features_of(models))
+    if wanted.model is None:
+        return wanted
+    # What is measured by may be what a model looks at, too.
+    features = {*columns.keep} & {*(wanted.model.names or ())}
+    return replace(wanted, ignore=[name for name in columns.ignore if name not in features])
 
 
 def _features_of(models: Mapping[str, Any]) -> Any:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwright.cli.columns import TABLE
+from rankwright.cli.parts import names_parts
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
     OutFormat,
     doing,
     read_like_model,
+    read_quietly,
     refuse_table_options,
 )
 
@@ -58,6 +61,9 @@ def predict(
     ranker = as_model(load(model))
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need
+    if names_parts(data):
+        _predict_files(ranker, model, data, out, kind, top, columns, jobs, **letor)
+        return
     if comes_in_blocks(data, columns.format):
         try:
             _predict_parts(ranker, model, data, out, kind, top, columns, jobs, **letor)
@@ -68,6 +74,43 @@ def predict(
     with doing("Scoring"):
         scores = ranker.predict_aligned(dataset)
     write_scores(scores, dataset, out, format=kind, top=top)
+
+
+def _predict_files(
+    ranker: Any,
+    model: str,
+    data: str,
+    out: str,
+    kind: str,
+    top: int | None,
+    columns: Columns,
+    jobs: int | None,
+    doc_ids: bool,
+) -> None:
+    """Read, score and write one file of data in parts after the other."""
+    from rankwright.data.formats import LETOR
+    from rankwright.data.lines import CannotStream
+    from rankwright.data.part_files import part_paths, read_part, same_format, telling_once
+    from rankwright.data.scores import open_scores
+    from rankwright.exceptions import DataError
+
+    paths = part_paths(data)
+    wanted = replace(columns, model=ranker.features())
+    letor = {"doc_ids": doc_ids} if same_format(paths, columns.format) == LETOR else {}
+    reader = partial(read_quietly, columns=wanted, jobs=jobs)
+    told: set[str] = set()
+    with doing(f"Scoring {data}"), open_scores(out, kind, top) as scores:
+        for path in paths:
+            with telling_once(told, path):
+                part = read_part(path, reader, **letor)
+                if part is None:
+                    continue
+                found = ranker.predict_aligned(ranker.align(part, path=path, name=model))
+            try:
+                scores.add(found, part)
+            except CannotStream as reason:
+                raise DataError(f"cannot be scored, since {reason}.", path=path) from None
+        scores.finish()
 
 
 def _predict_parts(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwright.cli.columns import TRAINING
+from rankwright.cli.parts import MaxMemory, names_parts
 from rankwright.cli.progress import Interrupt, interruptible
 from rankwright.cli.terminal import (
     AllowOverlap,
@@ -24,6 +27,7 @@ from rankwright.cli.terminal import (
     read_like_data,
     with_missing,
 )
+from rankwright.cli.train_parts import check_learns_from_parts, read_training_parts
 from rankwright.models import NAMES, make_model, model_class, paper_params
 from rankwright.progress import show_fit
 
@@ -87,6 +91,7 @@ def train(
     stream: Stream = False,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
+    max_memory: MaxMemory = None,
     allow_overlap: AllowOverlap = False,
     columns: Columns = TRAINING,
     as_json: Json = False,
@@ -107,6 +112,13 @@ def train(
     if jobs is not None and "n_jobs" in ranker.get_params():
         ranker.set_params(n_jobs=jobs)
     ranker.check_params()  # before the long reading
+    in_parts = names_parts(data) and not stream
+    if in_parts:
+        check_learns_from_parts(ranker, model, alpha, valid)
+    elif max_memory is not None:
+        raise ValueError(
+            "--max-memory is for data in parts: rankwright partition FILE... -o FOLDER --parts N"
+        )
     check_model_path(out)
     check_not_read(out, *data, valid)
     begin = time.perf_counter()
@@ -123,11 +135,19 @@ def train(
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    dataset, others = _read_parts(ranker, data, valid, columns, jobs, allow_overlap)
+    fit: Callable[..., Any]
+    if in_parts:
+        parts, watched = read_training_parts(
+            ranker, data, valid, columns, jobs, max_memory, allow_overlap
+        )
+        fit, others = partial(ranker.fit_parts, parts), {"valid": watched} if watched else {}
+    else:
+        dataset, others = _read_parts(ranker, data, valid, columns, jobs, allow_overlap)
+        fit = partial(ranker.fit_dataset, dataset)
     begin = time.perf_counter()
     if alpha == "auto":
         _choose_alpha(ranker, model, dataset)
-    interrupt = _fit_with_progress(ranker, dataset, others)
+    interrupt = _fit_with_progress(ranker, fit, others)
     save(ranker, out)
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
@@ -210,14 +230,14 @@ def _defaults(model: str, validated: bool, stream: str | None) -> dict[str, Any]
     return {}
 
 
-def _fit_with_progress(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
+def _fit_with_progress(ranker: Any, fit: Callable[..., Any], others: dict[str, Any]) -> Interrupt:
     """Fit, showing the progress; a booster that is interrupted keeps its best trees so far."""
     if not ranker.reports_progress:
-        ranker.fit_dataset(dataset)
+        fit()
         return Interrupt()
     if not ranker.stops_on_request:
         with show_fit() as show:
-            ranker.fit_dataset(dataset, show)
+            fit(callback=show)
         return Interrupt()
     with interruptible() as interrupt, show_fit() as show:
 
@@ -226,7 +246,7 @@ def _fit_with_progress(ranker: Any, dataset: Any, others: dict[str, Any]) -> Int
             show(progress)
             return interrupt.signal is not None
 
-        ranker.fit_dataset(dataset, callback, **others)
+        fit(callback=callback, **others)
     return interrupt
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +15,7 @@ from rankwright.data.letor_stream import stream_blocks
 from rankwright.data.letor_text import LetorFormat
 from rankwright.data.lines import BLOCK_BYTES
 from rankwright.data.part_files import letor_form
+from rankwright.data.validation import NoDocuments
 from rankwright.exceptions import DataError
 
 _MARK = b"qid:"
@@ -46,12 +47,13 @@ class DealtLines:
         self.letor.pop("dtype")
         for path in self.paths:
             how = LetorFormat(display_name(path), allow_nan=True, **self.letor)
-            for block in stream_blocks(path, how, BLOCK_BYTES):
-                del block
+            with contextlib.suppress(NoDocuments):  # other files may have some
+                for block in stream_blocks(path, how, BLOCK_BYTES):
+                    del block
 
     def deal(self, path: str, waiting: Path) -> None:
         """Append the lines of a file to those that wait for their parts."""
-        with ExitStack() as stack, open_binary(path) as (stream, _):
+        with contextlib.ExitStack() as stack, open_binary(path) as (stream, _):
             files: dict[int, IO[bytes]] = {}
             for query, line in _documents(stream, path):
                 number = self._part_of(query)

@@ -150,19 +150,15 @@ class Form:
 
     def is_that_of(self, part: PartFacts) -> bool:
         """Tell whether a part has this form already."""
-        given, wanted = part.features, self.features
-        same = given.names == wanted.names and given.n == wanted.n
-        levels = {name: list(levels) for name, levels in given.categories.items()}
-        common = {name: list(levels) for name, levels in wanted.categories.items()}
-        return (
-            same
-            and levels == common
-            and (part.dtype, part.is_sparse)
-            == (
-                self.dtype,
-                self.is_sparse,
-            )
-        )
+        kind = (part.dtype, part.is_sparse)
+        return are_same(part.features, self.features) and kind == (self.dtype, self.is_sparse)
+
+
+def are_same(a: Features, b: Features) -> bool:
+    """Tell whether features have the same names, and categories the same levels."""
+    names = [None if one.names is None else list(one.names) for one in (a, b)]
+    levels = [{name: list(found) for name, found in one.categories.items()} for one in (a, b)]
+    return a.n == b.n and names[0] == names[1] and levels[0] == levels[1]
 
 
 def common_form(parts: Sequence[PartFacts]) -> Form:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -16,7 +18,8 @@ from rankwright.data.formats import format_of, parts_of
 from rankwright.data.letor_text import LetorFormat, Survey
 from rankwright.data.lines import changed_error, open_lines
 from rankwright.data.manifest import check_listed, check_unchanged, has_manifest, read_manifest
-from rankwright.exceptions import DataError
+from rankwright.data.validation import NoDocuments
+from rankwright.exceptions import DataError, DataWarning
 
 Reader: TypeAlias = Callable[..., Dataset]  # of a path and options of the format
 
@@ -72,14 +75,31 @@ def same_format(paths: Sequence[str], given: str | None = None) -> str:
     return first
 
 
-def read_part(path: str, reader: Reader, **options: Any) -> Dataset:
-    """Read one part; raise if it changes meanwhile."""
+def read_part(path: str, reader: Reader, **options: Any) -> Dataset | None:
+    """Read one part; None, and a warning, if it has no documents. Raise if it changes meanwhile."""
     before = _stamp(path)
     check_unchanged(path)
-    part = reader(path, **options)
+    try:
+        part = reader(path, **options)
+    except NoDocuments:
+        warnings.warn(f"{path}: has no documents, and is left out.", DataWarning, stacklevel=3)
+        return None
     if _stamp(path) != before:
         raise changed_error(path)
     return part
+
+
+@contextlib.contextmanager
+def telling_once(told: set[str], path: str) -> Iterator[None]:
+    """Let warnings pass that no part before had: what parts have in common is told of the first."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        text = str(warning.message).replace(path, "")
+        if text not in told:
+            told.add(text)
+            warnings.warn(warning.message, stacklevel=4)
 
 
 def _stamp(path: str) -> tuple[int, ...]:
@@ -113,7 +133,7 @@ def letor_form(paths: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
         total.min_index = min(total.min_index, found.min_index)
         total.max_index = max(total.max_index, found.max_index)
     return {
-        "n_features": total.n_features(how),
+        "n_features": total.n_features(how) or None,
         "zero_based": total.first_index(how) == 0,
         "dense": total.is_dense(how),
         "dtype": np.dtype(how.dtype),

@@ -7,9 +7,11 @@ from operator import add
 
 import numpy as np
 
+from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.groups import Ints
 from rankwright.data.missing import Missing, even_rows, filled, medians_of_samples
+from rankwright.data.part_facts import are_same
 from rankwright.data.parts import Parts
 from rankwright.data.validation import Floats, Matrix
 
@@ -44,6 +46,13 @@ def without_categories(parts: Parts) -> Parts:
 def without_missing(parts: Parts, fill: Floats) -> Parts:
     """Return parts with missing values filled in; the same if nothing is missing."""
     return parts.transformed(_filled, fill) if parts.facts.missing.any() else parts
+
+
+def aligned_parts(parts: Parts, wanted: Features) -> Parts:
+    """Return parts with other features: those that are wanted, in their order."""
+    if are_same(parts.facts.features, wanted):
+        return parts
+    return parts.transformed(Dataset.aligned, wanted)
 
 
 def with_indicators(parts: Parts) -> Parts:

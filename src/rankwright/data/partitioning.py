@@ -21,7 +21,7 @@ from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR, TABLES
 from rankwright.data.manifest import Manifest, PartEntry, entry_of, has_manifest
 from rankwright.data.part_files import part_paths, same_format
-from rankwright.data.validation import check_count
+from rankwright.data.validation import check_count, require_rows
 from rankwright.data.writing import check_writable_folder, replace_folder
 from rankwright.exceptions import DataError
 
@@ -120,7 +120,7 @@ def _gathered(
             entries.append(entry_of(path, *counts))
         told(PartitionProgress("gathering", number + 1, dealt.n_parts))
     if not entries:
-        raise DataError("there must be at least one document, but there is none.")
+        require_rows(0, dealt.paths[0])
     return tuple(entries)
 
 

@@ -7,7 +7,6 @@ at a time in memory; other classes may have them elsewhere.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
@@ -16,6 +15,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.each import Each, EachHere
 from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR
+from rankwright.data.lines import changed_error
 from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
 from rankwright.data.part_files import (
     Reader,
@@ -24,12 +24,12 @@ from rankwright.data.part_files import (
     part_paths,
     read_part,
     same_format,
+    telling_once,
 )
 from rankwright.data.reading import ReadOptions, read
 from rankwright.data.spool import Spool, Spooled
-from rankwright.data.validation import NoDocuments
 from rankwright.data.whole_queries import check_whole_queries
-from rankwright.exceptions import DataError, DataWarning
+from rankwright.exceptions import DataError
 
 Result = TypeVar("Result")
 
@@ -194,12 +194,11 @@ def spool_parts(
     place = Spool(spool)
     spooled: list[Spooled] = []
     facts: list[PartFacts] = []
+    told: set[str] = set()
     for i, path in enumerate(paths):
-        try:
+        with telling_once(told, path):
             part = read_part(path, reader, **options)
-        except NoDocuments:
-            _warn_of_empty(path)
-        else:
+        if part is not None:
             spooled.append(place.put(part))
             facts.append(measure_part(part, path))
         if callback is not None:
@@ -209,15 +208,18 @@ def spool_parts(
     if kind == LETOR and not are_alike(facts):
         options = {**options, **letor_form([part.name for part in facts], options)}
         for i, known in enumerate(facts):
-            part = read_part(known.name, reader, **options)
+            with telling_once(told, known.name):
+                again = read_part(known.name, reader, **options)
+            if again is None or again.n_docs != known.n_docs:
+                raise changed_error(known.name)
             place.drop(spooled[i])
-            spooled[i], facts[i] = place.put(part), measure_part(part, known.name)
+            spooled[i], facts[i] = place.put(again), measure_part(again, known.name)
     form = common_form(facts)
     for i, known in enumerate(facts):
         if not form.is_that_of(known):
-            part = in_form(spooled[i].open(), form)
+            alike = in_form(spooled[i].open(), form)
             place.drop(spooled[i])
-            spooled[i], facts[i] = place.put(part), measure_part(part, known.name)
+            spooled[i], facts[i] = place.put(alike), measure_part(alike, known.name)
     parts = LocalParts(place, spooled, Facts(tuple(facts)))
     check_whole_queries(parts)
     return parts
@@ -227,7 +229,3 @@ def are_alike(facts: Sequence[PartFacts]) -> bool:
     """Whether parts of LETOR text were read as if they were one."""
     forms = {(part.features.n, part.features.names is None, part.is_sparse) for part in facts}
     return len(forms) == 1
-
-
-def _warn_of_empty(path: str) -> None:
-    warnings.warn(f"{path}: has no documents, and is left out.", DataWarning, stacklevel=4)

@@ -56,6 +56,7 @@ class LinearModel(Ranker):
 
     reports_progress = True
     has_path = True
+    part_bytes = (0, 160)  # labels, offsets, scores and slopes of a few points, a prepared loss
 
     penalty: str | None
     alpha: float
