@@ -1,9 +1,12 @@
-"""``--dask``: a cluster that takes the work."""
+"""``--dask``: a cluster that takes the work of a command."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,27 +23,70 @@ Dask = Annotated[
         "tcp://scheduler:8786, or local, which starts workers on this machine.",
     ),
 ]
+_client: ContextVar[Any] = ContextVar("client", default=None)
 
 
-@contextlib.contextmanager
-def client_of(address: str | None, n_workers: int | None = None) -> Iterator[Any]:
-    """Yield a client of the cluster that was asked for; None if none was."""
-    if address is None:
-        yield None
-        return
-    from rankwright.dask.cluster import open_client
+def on_cluster(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--dask``; the cluster is there before anything is read."""
+    signature = inspect.signature(command)
+    parameters = list(signature.parameters.values())
+    option = inspect.Parameter(
+        "dask", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=Dask
+    )
 
-    with open_client(address, n_workers) as client:
-        yield client
-
-
-@contextlib.contextmanager
-def executor_of(address: str | None, n_workers: int | None = None) -> Iterator[Executor | None]:
-    """Yield what takes jobs; None if no cluster was asked for."""
-    with client_of(address, n_workers) as client:
-        if client is None:
-            yield None
+    @wraps(command)
+    def run(dask: str | None = None, **given: Any) -> None:
+        if dask is None:
+            command(**given)
             return
-        from rankwright.dask.cluster import jobs_executor
+        from rankwright.dask.cluster import describe_cluster, open_client
 
-        yield jobs_executor(client)
+        with open_client(dask, given.get("jobs")) as client, _current(client):
+            typer.echo(describe_cluster(client), err=True)
+            command(**given)
+
+    run.__signature__ = signature.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, "dask": Dask}
+    return run
+
+
+@contextlib.contextmanager
+def _current(client: Any) -> Iterator[None]:
+    token = _client.set(client)
+    try:
+        yield
+    finally:
+        _client.reset(token)
+
+
+def current_client() -> Any:
+    """Return the client of the cluster that was asked for; None if none was."""
+    return _client.get()
+
+
+def jobs_executor() -> Executor | None:
+    """Return what takes the jobs of a comparison; None if no cluster was asked for."""
+    client = current_client()
+    if client is None:
+        return None
+    from rankwright.dask.cluster import jobs_executor as executor_on
+
+    return executor_on(client)
+
+
+def read_cluster_parts(
+    paths: Sequence[str], reader: Callable[..., Any], letor: dict[str, Any], format: str | None
+) -> Any:
+    """Let the cluster read data in parts, and show how many it has."""
+    from rankwright.dask.parts import DaskParts
+    from rankwright.progress import display
+
+    with display() as shown:
+        bar = shown.bar("reading", total=len(paths))
+
+        def tell(done: int, total: int) -> None:
+            bar.update(f"{done} of {total} parts read", done=done)
+
+        return DaskParts.by_reader(
+            current_client(), paths, reader, letor, format=format, callback=tell
+        )

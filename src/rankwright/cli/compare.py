@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.cluster import Dask, executor_of
+from rankwright.cli.cluster import jobs_executor
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.evaluate import Segments, Title
 from rankwright.cli.export import export_winner, refit_of
@@ -114,7 +114,6 @@ def compare(
     as_json: Json = False,
     as_csv: AsCsv = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    dask: Dask = None,
     jobs: Processes = None,
 ) -> None:
     """Compare rankers on your data: say which is best, and whether that is certain.
@@ -130,19 +129,17 @@ def compare(
     entries = read_entries(models)
     columns = kept_for(columns, segment or [], data, metrics)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
+    where: Any = {"n_jobs": jobs, "executor": jobs_executor()}
+    with plain_warnings():
+        parts = _read_folds(data, test, valid, folds, seed, reader)
+    parts = _with_missing(parts, data, columns, entries)
     place: Any = {"folder": out, "overwrite": overwrite, "allow_overlap": allow_overlap}
     budget: Any = {"n_trials": trials, "random_state": seed, "halve_above": halve_above or None}
+    measured: Any = {"metrics": metrics, "segments": segment or []}
     with resumable("--overwrite"):
-        with executor_of(dask, jobs) as executor:
-            with plain_warnings():
-                parts = _read_folds(data, test, valid, folds, seed, reader)
-            parts = _with_missing(parts, data, columns, entries)
-            budget |= {"n_jobs": jobs, "executor": executor, "verbose": True}
-            measured: Any = {"metrics": metrics, "segments": segment or []}
-            with plain_warnings():
-                result = run(parts, entries, **measured, **budget, **place)
-            where = {"n_jobs": jobs, "executor": executor}
-            _study_noise(result, entries, noise or [], out, seed, where)
+        with plain_warnings():
+            result = run(parts, entries, **measured, **budget, **where, **place, verbose=True)
+        _study_noise(result, entries, noise or [], out, seed, where)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         result.card |= {"title": title, "files": list(filter(None, [data, valid, test]))}
         files = _write_all(result, steps, out, spreadsheet_safe, refit, export_to)

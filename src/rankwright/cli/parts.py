@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.cluster import current_client, read_cluster_parts
 from rankwright.cli.terminal import doing, read_quietly
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
-    from rankwright.data.parts import LocalParts
+    from rankwright.data.parts import Parts
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
@@ -56,10 +57,12 @@ def size_of(text: str) -> int:
 def names_parts(paths: str | Sequence[str]) -> bool:
     """Tell whether data are named that come in parts: a folder with a manifest, or a pattern.
 
-    Other folders are one table, read into memory.
+    Other folders are one table, read into memory. A cluster takes every file for a part.
     """
     from rankwright.data.manifest import has_manifest
 
+    if current_client() is not None:
+        return True
     many = [paths] if isinstance(paths, str) else paths
     return any(
         has_manifest(path) or (glob.has_magic(path) and not os.path.exists(path)) for path in many
@@ -74,7 +77,7 @@ def read_local_parts(
     max_memory: str | None = None,
     needs: tuple[int, int] = (0, 0),
     **letor: Any,
-) -> LocalParts:
+) -> Parts:
     """Read data in parts of any format; refuse first what would need too much memory.
 
     ``needs`` are the bytes of the work to come: in any case, and for each document of all parts.
@@ -83,10 +86,14 @@ def read_local_parts(
     from rankwright.data.part_memory import check_memory
     from rankwright.data.parts import spool_parts
 
+    if max_memory is not None and current_client() is not None:
+        raise ValueError("--max-memory is for this machine, and --dask works on others.")
     given = part_paths(paths)
     if max_memory is not None:
         check_memory(given, size_of(max_memory), *needs, format=columns.format)
     reader = partial(read_quietly, columns=columns, jobs=jobs)
     name = paths if isinstance(paths, str) else ", ".join(paths)
     with doing(f"Reading {len(given)} parts of {name}", once=True):
+        if current_client() is not None:
+            return read_cluster_parts(given, reader, letor, columns.format)
         return spool_parts(given, reader, letor, format=columns.format)

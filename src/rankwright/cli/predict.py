@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.cluster import current_client
 from rankwright.cli.columns import TABLE
 from rankwright.cli.parts import names_parts
 from rankwright.cli.terminal import (
@@ -90,27 +92,52 @@ def _predict_files(
     """Read, score and write one file of data in parts after the other."""
     from rankwright.data.formats import LETOR
     from rankwright.data.lines import CannotStream
-    from rankwright.data.part_files import part_paths, read_part, same_format, telling_once
+    from rankwright.data.part_files import part_paths, same_format
     from rankwright.data.scores import open_scores
     from rankwright.exceptions import DataError
 
     paths = part_paths(data)
     wanted = replace(columns, model=ranker.features())
     letor = {"doc_ids": doc_ids} if same_format(paths, columns.format) == LETOR else {}
-    reader = partial(read_quietly, columns=wanted, jobs=jobs)
-    told: set[str] = set()
+    reader = partial(read_quietly, columns=wanted, jobs=jobs, **letor)
     with doing(f"Scoring {data}"), open_scores(out, kind, top) as scores:
-        for path in paths:
-            with telling_once(told, path):
-                part = read_part(path, reader, **letor)
-                if part is None:
-                    continue
-                found = ranker.predict_aligned(ranker.align(part, path=path, name=model))
+        for path, found in zip(paths, _scored(paths, ranker, reader, model), strict=True):
             try:
-                scores.add(found, part)
+                if found is not None:
+                    scores.add(*found)
             except CannotStream as reason:
                 raise DataError(f"cannot be scored, since {reason}.", path=path) from None
         scores.finish()
+
+
+def _scored(paths: list[str], ranker: Any, reader: Any, model: str) -> Iterator[Any]:
+    """Yield scores and documents of each file in turn; None for one without documents."""
+    from rankwright.data.part_files import telling_once
+
+    client = current_client()
+    if client is not None:
+        from rankwright.dask.files import map_files
+
+        yield from map_files(client, score_file, paths, ranker, reader, model)
+        return
+    told: set[str] = set()
+    for path in paths:
+        with telling_once(told, path):
+            found = score_file(path, ranker, reader, model)
+        yield found
+
+
+def score_file(path: str, ranker: Any, reader: Any, model: str) -> Any:
+    """Return the scores of a file's documents, and these without their features."""
+    import numpy as np
+
+    from rankwright.data.part_files import read_part
+
+    part = read_part(path, reader)
+    if part is None:
+        return None
+    scores = ranker.predict_aligned(ranker.align(part, path=path, name=model))
+    return scores, part.with_features(np.empty((part.n_docs, 0), dtype=np.float32))
 
 
 def _predict_parts(

@@ -12,7 +12,7 @@ from rankwright.cli.terminal import doing, tell_missing
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
-    from rankwright.data.parts import LocalParts
+    from rankwright.data.parts import Parts
 
 
 def check_learns_from_parts(ranker: Any, name: str, alpha: str | None, valid: str | None) -> None:
@@ -40,7 +40,7 @@ def read_training_parts(
     jobs: int | None,
     max_memory: str | None,
     allow_overlap: bool,
-) -> tuple[LocalParts, LocalParts | None]:
+) -> tuple[Parts, Parts | None]:
     """Read what is learned from, and the validation queries if there are any."""
     from rankwright.data.part_values import aligned_parts, with_indicators
     from rankwright.evaluation.overlap import check_parts_apart

@@ -88,26 +88,25 @@ class DaskEach:
         return futures
 
     def results(self) -> list[Any]:
-        """Return the values, here; what ended every worker that tried it is a DataError."""
-        from distributed import KilledWorker
+        """Return the values, here."""
+        return results_of(self.client, self.futures, self.names)
 
-        try:
-            found: list[Any] = self.client.gather(self.futures)
-        except KilledWorker as error:
-            which = next(
-                (
-                    name
-                    for name, f in zip(self.names, self.futures, strict=True)
-                    if f.status == "error"
-                ),
-                self.names[0],
-            )
-            raise DataError(
-                f"every worker that worked on this part ended ({error.task}). Most often there was "
-                "too little memory: cut the data into more parts.",
-                path=which,
-            ) from None
-        return found
+
+def results_of(client: Client, futures: Sequence[Future], names: Sequence[str]) -> list[Any]:
+    """Return the values of futures; what ended every worker that tried it is a DataError."""
+    from distributed import KilledWorker
+
+    try:
+        found: list[Any] = client.gather(list(futures))
+    except KilledWorker as error:
+        pairs = zip(names, futures, strict=True)
+        which = next((name for name, one in pairs if one.status == "error"), names[0])
+        raise DataError(
+            f"every worker that worked on this part ended ({error.task}). Most often there was "
+            "too little memory: cut the data into more parts.",
+            path=which,
+        ) from None
+    return found
 
 
 def _column(arg: Any, n: int) -> list[Any]:

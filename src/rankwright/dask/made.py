@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +50,9 @@ class Made:
     ) -> None:
         self.function, self.args, self.parent, self.expected = function, args, parent, expected
         self.name = uuid.uuid4().hex
+        self.notes: list[str] = []  # warnings of making it
         self._lock = threading.Lock()
+        self._is_made = False
         self._value: Any = None
         self._spooled: Any = None
 
@@ -60,21 +63,25 @@ class Made:
     def value(self) -> Any:
         """The value; it is made when it is asked for first."""
         with self._lock:
-            if self._value is None and self._spooled is None:
+            if not self._is_made:
                 given = () if self.parent is None else (self.parent.value,)
-                self.set(self.function(*given, *self.args))
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    self.set(self.function(*given, *self.args))
+                self.notes = [str(one.message) for one in caught]
             return self._value if self._spooled is None else know(self._spooled.open())
 
     def set(self, value: Any) -> None:
         """Keep a value that was made already."""
         _known[self.name] = self
-        if not isinstance(value, Dataset):
+        if isinstance(value, Dataset):
+            self.check(value)
+            spool = own_spool()
+            self._spooled = spool.put(value)
+            weakref.finalize(self, spool.drop, self._spooled).atexit = False
+        else:
             self._value = value
-            return
-        self.check(value)
-        spool = own_spool()
-        self._spooled = spool.put(value)
-        weakref.finalize(self, spool.drop, self._spooled).atexit = False
+        self._is_made = True
 
     def check(self, value: Dataset) -> None:
         """Raise unless a data set is what it was when it was made first."""

@@ -10,17 +10,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from rankwright.dask.cluster import check_versions, describe_cluster
-from rankwright.dask.each import DaskEach
-from rankwright.dask.made import begin, pinned
+from rankwright.dask.each import DaskEach, results_of
+from rankwright.dask.made import Made, begin, pinned
 from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
 from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR
+from rankwright.data.lines import changed_error
 from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
-from rankwright.data.part_files import Reader, letor_form, part_paths, read_part, same_format
+from rankwright.data.part_files import (
+    Reader,
+    known_form,
+    letor_form,
+    part_paths,
+    read_part,
+    same_format,
+    telling_once,
+)
 from rankwright.data.parts import are_alike
 from rankwright.data.reading import ReadOptions, read
-from rankwright.data.validation import NoDocuments
 from rankwright.data.whole_queries import check_whole_queries
 from rankwright.exceptions import DataError, DataWarning
 
@@ -95,11 +103,16 @@ class DaskParts:
         # Workers have a working directory of their own.
         found = [path if "://" in path else os.path.abspath(path) for path in part_paths(paths)]
         kind = same_format(found, format)
+        options = {**known_form(found), **options}
         each, facts = _read_all(client, found, reader, options, callback)
         if kind == LETOR and not are_alike(facts):
+            before = facts
             names = [part.name for part in facts]
             how = client.submit(letor_form, names, options, pure=False).result()
             each, facts = _read_all(client, names, reader, {**options, **how}, None)
+            for one, again in zip(before, facts, strict=True):
+                if one.n_docs != again.n_docs:
+                    raise changed_error(one.name)
         form = common_form(facts)
         if not all(map(form.is_that_of, facts)):
             each = each.map(in_form, form)
@@ -166,17 +179,18 @@ def _read_all(
         pure=False,
     )
     _follow(futures, callback)
-    whole = []
-    for path, future in zip(paths, futures, strict=True):
-        if isinstance(future.exception(), NoDocuments):
-            warnings.warn(f"{path}: has no documents, and is left out.", DataWarning, stacklevel=4)
-        else:
-            whole.append((path, future))
-    if not whole:
+    found = results_of(client, client.map(look_at, futures, paths, pure=False), paths)
+    told: set[str] = set()
+    for path, (notes, _) in zip(paths, found, strict=True):
+        with telling_once(told, path):
+            for note in notes:
+                warnings.warn(note, DataWarning, stacklevel=6)
+    # Those without documents are left out.
+    kept = [i for i, (_, facts) in enumerate(found) if facts is not None]
+    if not kept:
         raise DataError("there must be at least one document in all parts.", path=paths[0])
-    names, kept = zip(*whole, strict=True)
-    each = DaskEach(client, kept, names)
-    return each, _measured(each)
+    each = DaskEach(client, [futures[i] for i in kept], [paths[i] for i in kept])
+    return each, [found[i][1] for i in kept]
 
 
 def _follow(futures: list[Future], callback: Callback | None) -> None:
@@ -192,6 +206,12 @@ def _measured(each: DaskEach) -> list[PartFacts]:
     return list(each.tell(measure_part, EachHere(each.names)))
 
 
-def read_file(path: str, reader: Reader, options: dict[str, Any]) -> Dataset:
-    """Read one part."""
+def read_file(path: str, reader: Reader, options: dict[str, Any]) -> Dataset | None:
+    """Read one part; None if it has no documents."""
     return read_part(path, reader, **options)
+
+
+def look_at(made: Made, name: str) -> tuple[list[str], PartFacts | None]:
+    """Return what was warned of while a part was read, and what is known of it."""
+    part = made.value
+    return made.notes, None if part is None else measure_part(part, name)
