@@ -25,7 +25,7 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
             n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=50,
             **options,
         ) as cluster,

@@ -82,7 +82,7 @@ def jobs_executor(client: Client) -> Executor:
     The run card of a comparison names the cluster then. ``client.get_executor()`` will do as well.
     """
     check_versions(client)
-    executor: Executor = client.get_executor()
+    executor: Executor = client.get_executor(pure=False)
     executor.description = describe_cluster(client)  # type: ignore[attr-defined]
     return executor
 
@@ -104,7 +104,7 @@ def open_client(address: str, n_workers: int | None = None) -> Iterator[Client]:
 
         size = {"n_workers": n_threads(n_workers), "threads_per_worker": 1}
         with (
-            distributed.LocalCluster(**size, processes=True, dashboard_address=None) as cluster,
+            distributed.LocalCluster(**size, processes=True, dashboard_address=":0") as cluster,
             distributed.Client(cluster) as client,
         ):
             yield client

@@ -6,6 +6,7 @@ removed by the next one that makes a spool in the same place.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 import weakref
@@ -58,13 +59,12 @@ class Spool:
         remove_leftovers(place, _NAME)
         folder, held = make_held_folder(os.path.join(place, _NAME))
         self.folder = Path(folder)
-        self._n = 0
+        self._names = map(str, itertools.count())  # of threads, each gets its own
         self.close = weakref.finalize(self, _remove, folder, held, os.getpid())
 
     def put(self, dataset: Dataset) -> Spooled:
         """Write a data set; it may be forgotten then."""
-        name = str(self._n)
-        self._n += 1
+        name = next(self._names)
         write_arrays(dataset, self.folder, name)
         if dataset.gathered:
             np.save(self.folder / f"{name}.order.npy", dataset.order)
