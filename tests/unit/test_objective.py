@@ -16,7 +16,7 @@ from rankwright.linear import DominationRank
 from rankwright.losses import SLAM, XENDCG, Domination, ListNet, Loss, RankLogistic
 from rankwright.penalties import ElasticNet
 from rankwright.solvers import SOLVERS, Objective, Share, choose_solver, minimize
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 
 Floats = Any
 IDS = np.arange(40) * 7 + 3
@@ -136,7 +136,7 @@ def test_scores_are_vectors() -> None:
         combined = a - factor * b + b
         assert [part.tolist() for part in combined.parts] == [[1.5, 2.5], [3.5]]
     with pytest.raises(ValueError, match="zip"):
-        a + Scores([np.ones(2)])
+        (a + Scores([np.ones(2)])).each  # noqa: B018
 
 
 def blas_threads() -> set[int]:

@@ -16,7 +16,8 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import Loss
 from rankwright.penalties import ElasticNet
-from rankwright.solvers.shares import Scores, Share, ShareLoss, SomeQueries
+from rankwright.solvers.scores import Scores
+from rankwright.solvers.shares import Share, ShareLoss, SomeQueries
 
 # A few roundings: of a product and a sum, on the way there and back.
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -101,7 +102,8 @@ class Objective:
         found = self.shares.map(ShareLoss.values_and_grad, scores.each)
         values = (part.tolist() for part in found.tell(itemgetter(0)))
         total = math.fsum(itertools.chain.from_iterable(values))
-        return total / self.n_queries, Scores(found.map(_mean_slope, self.n_queries))
+        slope = Scores.of(_mean_slope, Scores(found), self.n_queries)
+        return total / self.n_queries, slope
 
     def gradient(self, slope: Scores) -> Floats:
         r"""Return :math:`X^\top` times a gradient by scores."""

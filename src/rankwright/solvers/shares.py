@@ -8,15 +8,12 @@ Solvers know neither how many shares there are nor where they lie
 from __future__ import annotations
 
 import copy
-import operator
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from rankwright.data.each import Each, EachHere, itself
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import moments, multiply, multiply_transposed
 from rankwright.data.streams import stream_keys
@@ -62,52 +59,6 @@ class Share(Brief):
     def prepare(self, loss: Loss) -> ShareLoss:
         """Return a loss on these documents."""
         return ShareLoss(self, loss)
-
-
-class Scores:
-    """One number for each document, share by share: scores, or gradients by them.
-
-    They can be added, subtracted and scaled; what is inside is for the shares.
-    """
-
-    __array_ufunc__ = None  # a numpy number times scores is our product
-
-    def __init__(self, each: Each | Sequence[Floats]) -> None:
-        self.each = EachHere(each) if isinstance(each, Sequence) else each
-
-    def __add__(self, other: Scores) -> Scores:
-        return Scores(self.each.map(operator.add, other.each))
-
-    def __sub__(self, other: Scores) -> Scores:
-        return Scores(self.each.map(operator.sub, other.each))
-
-    def __rmul__(self, factor: float) -> Scores:
-        return Scores(self.each.map(_times, factor))
-
-    def dot(self, other: Scores) -> float:
-        """Return the inner product."""
-        return sum(self.each.tell(_dot, other.each))
-
-    def size(self) -> float:
-        """Return the sum of their sizes."""
-        return sum(self.each.tell(_size))
-
-    @property
-    def parts(self) -> list[Floats]:
-        """The numbers, brought here."""
-        return list(self.each.tell(itself))
-
-
-def _times(part: Floats, factor: float) -> Floats:
-    return factor * part
-
-
-def _dot(a: Floats, b: Floats) -> float:
-    return float(a @ b)
-
-
-def _size(part: Floats) -> float:
-    return float(np.abs(part).sum())
 
 
 def _canonical(X: Matrix) -> Matrix:
