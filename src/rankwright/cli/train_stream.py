@@ -17,7 +17,7 @@ from rankwright.data.files import STANDARD
 def train_stream(
     ranker: Any,
     name: str,
-    data: str,
+    files: list[str],
     out: str,
     *,
     checkpoint_every: int | None,
@@ -28,6 +28,9 @@ def train_stream(
     from rankwright.persistence import save
     from rankwright.streaming import EVERY, fit_stream, is_device
 
+    if len(files) > 1:
+        raise ValueError(f"--stream learns from one file, but there are {len(files)}.")
+    (data,) = files
     _check_options(ranker, name, data, out, checkpoint_every, resume)
     every = EVERY if checkpoint_every is None else checkpoint_every
     is_kept = every and not any(place == STANDARD or is_device(place) for place in (data, out))

@@ -187,6 +187,7 @@ class LinearModel(Ranker):
         self.check_takes_parts()
         parts = check_parts(self, parts)
         known, loss = parts.facts, self.loss_of_counts(parts.facts.labels)
+        # Rows first: the scale is that of what is trained on, as in memory.
         if self.draws_rows:
             parts = with_rows(parts, self.training_rows, loss)
         scale = np.ones(known.n_features)
