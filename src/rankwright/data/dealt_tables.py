@@ -14,6 +14,7 @@ from rankwright.data.feature_names import listed
 from rankwright.data.groups import gather
 from rankwright.data.hashing import hash_ids
 from rankwright.data.lines import CannotStream
+from rankwright.data.remote import is_remote
 from rankwright.data.tables import (
     import_frames,
     join_tables,
@@ -49,7 +50,7 @@ class DealtTables:
     def check(self) -> None:
         """Look whether all files are there."""
         for path in self.paths:
-            if not os.path.isfile(path):
+            if not is_remote(path) and not os.path.isfile(path):
                 raise DataError("there is no such file.", path=path)
 
     def deal(self, path: str, waiting: Path) -> None:

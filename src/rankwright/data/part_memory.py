@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from rankwright.data.files import open_raw
 from rankwright.data.formats import LETOR
 from rankwright.data.manifest import has_manifest, read_manifest
 from rankwright.data.part_files import same_format
@@ -76,7 +77,7 @@ def _parquet_sizes(paths: Sequence[str]) -> tuple[list[int], int]:
     counts, width = [], 0
     for path in paths:
         try:
-            with open(path, "rb") as file:
+            with open_raw(path) as file:
                 found = reader.ParquetFile(file)
                 counts.append(found.metadata.num_rows)
                 width = max(width, 8 * found.metadata.num_columns)
@@ -88,6 +89,6 @@ def _parquet_sizes(paths: Sequence[str]) -> tuple[list[int], int]:
 
 def _columns_of_text(path: str) -> int:
     """Return about how many columns a table of text has, by its first line."""
-    with open(path, "rb") as file:
+    with open_raw(path) as file:
         head = file.readline(1 << 20)
     return 1 + max(head.count(mark) for mark in (b",", b";", b"\t"))
