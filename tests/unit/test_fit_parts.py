@@ -68,7 +68,7 @@ def check_near(a: Any, b: Any, tolerance: float = 1e-9) -> None:
 def test_one_part_is_data_in_memory_and_three_are_near(
     memory: rw.Dataset, one: LocalParts, three: LocalParts, loss: str, penalty: str
 ) -> None:
-    ranker = {"loss": loss, "penalty": penalty, "alpha": 1e-2, "standardize": True}
+    ranker: Any = {"loss": loss, "penalty": penalty, "alpha": 1e-2, "standardize": True}
     fitted = rw.LinearRanker(**ranker).fit_dataset(memory)
     check_same(fitted, rw.LinearRanker(**ranker).fit_parts(one))
     check_near(fitted, rw.LinearRanker(**ranker).fit_parts(three))
@@ -133,7 +133,7 @@ def test_weights_are_columns(tmp_path: Path) -> None:
     options: Any = {"ignore": ["w", "times"], "keep": ["w", "times"]}
     one = rw.read_parts(tmp_path / "all.parquet", **options)
     two = rw.read_parts([tmp_path / "0.parquet", tmp_path / "1.parquet"], **options)
-    columns = {"sample_weight": "w", "query_weight": "times"}
+    columns: Any = {"sample_weight": "w", "query_weight": "times"}
     X = frame[list("abcd")]
     fitted = rw.LinearRanker().fit(
         X, frame["label"], frame["qid"], sample_weight=frame["w"], query_weight=frame["times"]
@@ -250,7 +250,8 @@ def test_parts_are_measured_as_data_in_memory(
 ) -> None:
     model = rw.LinearRanker().fit_dataset(memory)
     metrics = ["ndcg@10", "map", "err"]
-    whole, parts = (rw.evaluate(model, data, metrics) for data in (memory, three))
+    found: Any = [rw.evaluate(model, data, metrics) for data in (memory, three)]
+    whole, parts = found
     for name in metrics:
         a, b = whole.results[name], parts.results[name]
         assert (a.mean, a.low, a.high) == (b.mean, b.low, b.high)

@@ -274,7 +274,7 @@ def _read_models_and_parts(
 
     found = _loaded(paths)
     text = same_format(part_paths(data), columns.format) == LETOR
-    letor = {"doc_ids": by_id} if text else {}
+    letor: dict[str, Any] = {"doc_ids": by_id} if text else {}
     wanted = _columns_for(columns, found)
     return read_local_parts(data, columns=wanted, jobs=jobs, **letor), found
 
