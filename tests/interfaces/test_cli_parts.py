@@ -98,6 +98,17 @@ def test_parts_are_evaluated_as_a_file(folder: Path, kind: str) -> None:
     assert parts == whole
 
 
+@pytest.mark.parametrize("kind", ["text", "table"])
+def test_parts_are_described_as_a_file(folder: Path, kind: str) -> None:
+    ending = "txt" if kind == "text" else "parquet"
+    parts, whole = (
+        json.loads(run("info", data, "--json").stdout)
+        for data in (folder / f"all-{kind}", folder / f"all.{ending}")
+    )
+    assert parts.pop("file") != whole.pop("file")
+    assert parts == whole
+
+
 def test_values_by_query_and_several_models(tmp_path: Path, folder: Path) -> None:
     out = tmp_path / "values.tsv"
     result = run("evaluate", folder / "test-text", folder / "model.rw", "--per-query", out)
@@ -157,8 +168,11 @@ def test_what_cannot_be_done_is_refused_before_reading(
 
     monkeypatch.setattr("rankwright.data.parts.read_part", never)
     parts, model, out = folder / "train-text", folder / "model.rw", tmp_path / "model.rw"
-    assert refused("train", parts, "-o", out, "--model", "online").startswith(
-        "online learns from data in memory, not from parts. From parts learn linear, "
+    assert refused("train", parts, "-o", out, "--model", "ensemble").startswith(
+        "ensemble learns from data in memory, not from parts. From parts learn linear, "
+    )
+    assert refused("train", parts, "-o", out, "--model", "online") == (
+        "online learns from parts query by query: give --stream."
     )
     assert "--alpha auto needs data in memory" in refused(
         "train", parts, "-o", out, "--alpha", "auto"
@@ -174,6 +188,17 @@ def test_what_cannot_be_done_is_refused_before_reading(
         "evaluate", parts, f"a={model}", f"b={model}", "--report", tmp_path / "r.html"
     )
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["text", "table"])
+def test_online_learners_stream_over_parts(tmp_path: Path, folder: Path, kind: str) -> None:
+    out = tmp_path / "model.rw"
+    words = "train", folder / f"train-{kind}", "-o", out, "--model", "online", "--stream"
+    result = run(*words)
+    assert result.exit_code == 0, result.exception
+    fitted = rw.load(out)
+    assert fitted.n_rounds_ == 10 * rw.read(folder / "train.txt").n_queries
+    assert os.listdir(tmp_path) == ["model.rw"]
 
 
 def test_validation_queries_must_be_others(tmp_path: Path, folder: Path) -> None:

@@ -120,7 +120,7 @@ def train(
         if columns.missing_indicator:
             raise ValueError("--missing-indicator needs names of features: a stream has none.")
         places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
-        ranker = train_stream(ranker, model, data, out, **places, jobs=jobs)
+        ranker = train_stream(ranker, model, data, out, **places, columns=columns, jobs=jobs)
         tell_model(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:
@@ -215,9 +215,9 @@ def _usual(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
     if stream is not None:  # in the order of the file, and once if it cannot be read again
-        from rankwright.streaming import can_be_read_again
+        from rankwright.data.files import can_be_read_again
 
-        once = {} if can_be_read_again(stream) else {"n_epochs": 1}
+        once = {} if names_parts(stream) or can_be_read_again(stream) else {"n_epochs": 1}
         known = model_class(model)().get_params()
         return {k: v for k, v in ({"shuffle": False} | once).items() if k in known}
     return {}

@@ -32,7 +32,10 @@ def check_parts_options(
         return
     if not ranker.takes_parts():
         from rankwright.models import NAMES, make_model
+        from rankwright.online import OnlineLearner
 
+        if isinstance(ranker, OnlineLearner):
+            raise ValueError(f"{name} learns from parts query by query: give --stream.")
         known = [other for other in NAMES if make_model(other).takes_parts()]
         raise ValueError(
             f"{name} learns from data in memory, not from parts. From parts learn "

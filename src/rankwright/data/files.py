@@ -54,6 +54,16 @@ def display_name(path: PathLike) -> str:
     return "standard input" if os.fspath(path) == STANDARD else os.fspath(path)
 
 
+def is_device(path: PathLike) -> bool:
+    """Tell whether a path is there and is no file: what is written to it cannot be read again."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def can_be_read_again(path: PathLike) -> bool:
+    """Tell whether data are in a file, and not in a pipe."""
+    return path != STANDARD and os.path.isfile(path)
+
+
 def open_raw(path: PathLike) -> BinaryIO:
     """Open a file of this machine or behind a URL for reading, as it is."""
     if is_remote(path):

@@ -6,8 +6,10 @@ Nothing is written there.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from rankwright.exceptions import DataError
@@ -27,45 +29,32 @@ def is_remote(path: Any) -> bool:
 
 def open_remote(path: str) -> BinaryIO:
     """Open a file for reading."""
-    system, place = _system_of(path)
-    try:
-        found = system.open(place, "rb")
-    except Exception as error:  # each system has errors of its own
-        raise _unreadable(path, error) from None
-    return cast(BinaryIO, io.BufferedReader(found))
+    with _found(path) as (system, place):
+        return cast(BinaryIO, io.BufferedReader(system.open(place, "rb")))
 
 
 def remote_stamp(path: str) -> str:
     """Return by what a change of a file is noticed."""
-    system, place = _system_of(path)
-    try:
+    with _found(path) as (system, place):
         system.invalidate_cache()
         return str(system.ukey(place))
-    except Exception as error:
-        raise _unreadable(path, error) from None
 
 
 def is_remote_folder(path: str) -> bool:
     """Tell whether a URL is that of a folder."""
-    system, place = _system_of(path)
-    try:
+    with _found(path) as (system, place):
         return bool(system.isdir(place))
-    except Exception as error:
-        raise _unreadable(path, error) from None
 
 
 def remote_files(path: str) -> list[str]:
     """Return the files of a folder or a pattern, by name, but for those that are notes."""
-    system, place = _system_of(path)
-    try:
+    with _found(path) as (system, place):
         if system.isdir(place):
-            found = [one["name"] for one in system.ls(place, detail=True) if one["type"] == "file"]
-            names = (name for name in found if not _is_note(name))
+            there = [one["name"] for one in system.ls(place, detail=True) if one["type"] == "file"]
+            names = [name for name in there if not _is_note(name)]
         else:
-            names = (name for name in system.glob(place) if not system.isdir(name))
+            names = [name for name in system.glob(place) if not system.isdir(name)]
         return sorted(system.unstrip_protocol(name) for name in names)
-    except Exception as error:
-        raise _unreadable(path, error) from None
 
 
 def refuse_remote(path: Any) -> None:
@@ -80,16 +69,16 @@ def _is_note(name: str) -> bool:
     return name.rsplit("/", 1)[-1].startswith((".", "_"))
 
 
-def _system_of(path: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the name of the file there."""
+@contextlib.contextmanager
+def _found(path: str) -> Iterator[tuple[Any, str]]:
+    """Yield the file system of a URL, and the name of the file there; errors name the URL."""
     fsspec = load_extra("fsspec", "remote", f"{path.partition(_MARK)[0]}:// needs")
     try:
-        system, place = fsspec.url_to_fs(path)
+        yield fsspec.url_to_fs(path)
     except ImportError as error:  # of the package for this protocol
         raise ImportError(f"{path}: {error}") from None
-    except Exception as error:
+    except Exception as error:  # each system has errors of its own
         raise _unreadable(path, error) from None
-    return system, place
 
 
 def _unreadable(path: str, error: Exception) -> DataError:
