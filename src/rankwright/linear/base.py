@@ -56,7 +56,8 @@ class LinearModel(Ranker):
 
     reports_progress = True
     has_path = True
-    part_bytes = (0, 160)  # labels, offsets, scores and slopes of a few points, a prepared loss
+    # A sample of rows for the Hessian; labels, scores and slopes of a few points, a prepared loss.
+    part_bytes = (100_000_000, 160)
 
     penalty: str | None
     alpha: float
