@@ -68,7 +68,7 @@ def check_near(a: Any, b: Any, tolerance: float = 1e-9) -> None:
 def test_one_part_is_data_in_memory_and_three_are_near(
     memory: rw.Dataset, one: LocalParts, three: LocalParts, loss: str, penalty: str
 ) -> None:
-    ranker = {"loss": loss, "penalty": penalty, "alpha": 1e-2, "standardize": True}
+    ranker: Any = {"loss": loss, "penalty": penalty, "alpha": 1e-2, "standardize": True}
     fitted = rw.LinearRanker(**ranker).fit_dataset(memory)
     check_same(fitted, rw.LinearRanker(**ranker).fit_parts(one))
     check_near(fitted, rw.LinearRanker(**ranker).fit_parts(three))
@@ -133,7 +133,7 @@ def test_weights_are_columns(tmp_path: Path) -> None:
     options: Any = {"ignore": ["w", "times"], "keep": ["w", "times"]}
     one = rw.read_parts(tmp_path / "all.parquet", **options)
     two = rw.read_parts([tmp_path / "0.parquet", tmp_path / "1.parquet"], **options)
-    columns = {"sample_weight": "w", "query_weight": "times"}
+    columns: Any = {"sample_weight": "w", "query_weight": "times"}
     X = frame[list("abcd")]
     fitted = rw.LinearRanker().fit(
         X, frame["label"], frame["qid"], sample_weight=frame["w"], query_weight=frame["times"]
@@ -250,7 +250,8 @@ def test_parts_are_measured_as_data_in_memory(
 ) -> None:
     model = rw.LinearRanker().fit_dataset(memory)
     metrics = ["ndcg@10", "map", "err"]
-    whole, parts = (rw.evaluate(model, data, metrics) for data in (memory, three))
+    found: Any = [rw.evaluate(model, data, metrics) for data in (memory, three)]
+    whole, parts = found
     for name in metrics:
         a, b = whole.results[name], parts.results[name]
         assert (a.mean, a.low, a.high) == (b.mean, b.low, b.high)
@@ -271,3 +272,65 @@ def test_segments_and_several_models_are_measured_on_parts(
     assert whole.pairs == parts.pairs
     with pytest.raises(TypeError, match="measured by models, but this is none"):
         rw.evaluate(memory.y, three)
+
+
+# ---- streams ----
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        rw.SLAMPerceptron(n_epochs=2, shuffle=False),
+        rw.OnlineRanker("xendcg", n_epochs=2, shuffle=False),
+        rw.PRank(shuffle=False),
+        rw.PredtronRanker(n_epochs=2, shuffle=False),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_online_learners_go_over_parts_query_by_query(
+    memory: rw.Dataset, three: LocalParts, folder: Path, learner: Any
+) -> None:
+    from sklearn.base import clone
+
+    whole = rw.fit_stream(clone(learner), folder / "all.txt")
+    parts = rw.fit_stream(clone(learner), three)
+    np.testing.assert_array_equal(parts.predict(memory.X), whole.predict(memory.X))
+    assert parts.n_rounds_ == whole.n_rounds_
+
+
+def test_a_run_over_parts_is_resumed(three: LocalParts, folder: Path, tmp_path: Path) -> None:
+    class StopError(Exception):
+        pass
+
+    rounds = []
+
+    def stop(progress: Any) -> None:
+        rounds.append(progress.n_docs)
+        if len(rounds) > 4:
+            raise StopError
+
+    options: Any = {"out": tmp_path / "model.rw", "checkpoint_every": 20}
+    with pytest.raises(StopError):
+        rw.fit_stream(rw.SLAMPerceptron(n_epochs=3), three, callback=stop, **options)
+    assert (tmp_path / "model.rw.checkpoint").exists()
+    other = rw.read_parts(sorted((folder / "parts").iterdir())[:2])
+    with pytest.raises(DataError, match="was made from other data than LocalParts"):
+        rw.fit_stream(rw.SLAMPerceptron(n_epochs=3), other, resume=True, **options)
+    resumed = rw.fit_stream(rw.SLAMPerceptron(n_epochs=3), three, resume=True, **options)
+    whole = rw.fit_stream(rw.SLAMPerceptron(n_epochs=3), three)
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert not (tmp_path / "model.rw.checkpoint").exists()
+
+
+def test_tables_in_parts_are_a_stream_with_names(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"qid": np.repeat(np.arange(60), 4), "label": rng.integers(0, 3, 240)})
+    frame["a"], frame["b"] = rng.random(240) + frame["label"], rng.random(240)
+    frame["kind"] = rng.choice(["x", "y"], 240)
+    frame.loc[::7, "b"] = np.nan
+    frame.to_parquet(tmp_path / "all.parquet", index=False)
+    rw.data.partition(tmp_path / "all.parquet", tmp_path / "parts", 3)
+    parts = rw.read_parts(tmp_path / "parts", categorical=["kind"], allow_nan=True)
+    fitted = rw.fit_stream(rw.SLAMPerceptron(n_epochs=2, missing="median"), parts)
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "kind=x", "kind=y"]
+    assert fitted.fill_[1] == pytest.approx(frame["b"].median())

@@ -18,7 +18,7 @@ import rankwright as rw
 from rankwright.data import Manifest, partition
 from rankwright.data.hashing import hash_ids
 from rankwright.data.manifest import NAME, has_manifest, read_manifest
-from rankwright.data.part_memory import check_memory, part_sizes
+from rankwright.data.part_memory import PROGRAM, check_memory, part_sizes
 from rankwright.data.partitioning import PartitionProgress
 from rankwright.exceptions import DataError
 
@@ -281,8 +281,10 @@ def test_memory_is_told_before_anything_is_read(folder: Path, tmp_path: Path) ->
     assert sum(sizes) == rw.read(tmp_path / "all.txt").n_docs
     assert width == 5 * 4
     check_memory(paths, 10**9, 0, 100)
-    with pytest.raises(DataError, match=r"needs about 0\.25 GB .* allows 0\.20 GB: .*Partition"):
+    with pytest.raises(DataError, match=r"needs about 0\.25 GB .* allows 0\.20 GB\. .*Allow more"):
         check_memory(paths, 2 * 10**8, 0, 0)
+    with pytest.raises(DataError, match=r"needs about .* Partition the data into more parts"):
+        check_memory(paths, PROGRAM + 1, 0, 0)
     with pytest.raises(DataError, match=r"needs about .* 10000000 bytes for each .*Allow more"):
         check_memory(paths, 10**9, 0, 10**7)
     with pytest.raises(DataError, match=r"not known before it is read. Partition"):

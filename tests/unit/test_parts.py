@@ -153,7 +153,7 @@ def test_columns_are_found_by_name_and_categories_share_their_levels(tmp_path: P
 
 
 def test_types_that_differ_become_the_wider_one(tmp_path: Path) -> None:
-    single = {name: np.float32(ROWS[name]) for name in ("a", "b")}
+    single = {name: np.array(ROWS[name], dtype=np.float32) for name in ("a", "b")}
     frame(tmp_path, "0.parquet", **single)
     frame(tmp_path, "1.parquet", qid=[3, 3, 4, 4])
     parts = read_parts(tmp_path)
@@ -263,7 +263,7 @@ def test_what_is_no_part_is_refused(tmp_path: Path) -> None:
         ("-", "cannot come from standard input"),
     ]:
         with pytest.raises(ValueError, match=message):
-            read_parts(given)  # type: ignore[arg-type]
+            read_parts(given)
 
 
 def test_a_part_that_changes_while_it_is_read_is_refused(

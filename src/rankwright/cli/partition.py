@@ -11,7 +11,7 @@ from rankwright.progress import display
 
 
 def partition(
-    data: Annotated[
+    sources: Annotated[
         list[str],
         typer.Argument(
             metavar="DATA...",
@@ -47,7 +47,7 @@ def partition(
             bar.update(progress.what, advance=1)
 
         manifest = partition(
-            data,
+            sources,
             out,
             parts,
             format=format,

@@ -57,15 +57,20 @@ def size_of(text: str) -> int:
 def names_parts(paths: str | Sequence[str]) -> bool:
     """Tell whether data are named that come in parts: a folder with a manifest, or a pattern.
 
-    Other folders are one table, read into memory. A cluster takes every file for a part.
+    So does a folder behind a URL. Other folders are one table, read into memory. A cluster takes
+    every file for a part.
     """
     from rankwright.data.manifest import has_manifest
+    from rankwright.data.remote import is_remote, is_remote_folder
 
     if current_client() is not None:
         return True
     many = [paths] if isinstance(paths, str) else paths
     return any(
-        has_manifest(path) or (glob.has_magic(path) and not os.path.exists(path)) for path in many
+        has_manifest(path)
+        or (glob.has_magic(path) and not os.path.exists(path))
+        or (is_remote(path) and is_remote_folder(path))
+        for path in many
     )
 
 

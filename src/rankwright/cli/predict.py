@@ -199,8 +199,8 @@ def _scored(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False
 
 def _require_another_way(reason: Exception, data: str) -> None:
     """Raise if data that cannot be scored in parts cannot be read again either."""
+    from rankwright.data.files import can_be_read_again
     from rankwright.exceptions import DataError
-    from rankwright.streaming import can_be_read_again
 
     if can_be_read_again(data):
         return

@@ -27,12 +27,11 @@ from rankwright.cli.terminal import (
     read_like_data,
     with_missing,
 )
-from rankwright.cli.train_parts import check_learns_from_parts, read_training_parts
+from rankwright.cli.train_parts import check_parts_options, read_training_parts
 from rankwright.models import NAMES, make_model, model_class, paper_params
 from rankwright.progress import show_fit
 
 if TYPE_CHECKING:
-    from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
 Model = Annotated[
@@ -103,55 +102,45 @@ def train(
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
     given = _given(options, alpha) | parse_params(param or [])
-    defaults = _defaults(model, valid is not None, data[0] if stream else None)
-    defaults |= paper_params(model) if paper else {}
+    defaults = _defaults(model, valid is not None, data[0] if stream else None, paper)
     ranker = make_model(model, **defaults | given)
     fill_missing(columns, ranker)
     if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
-    if jobs is not None and "n_jobs" in ranker.get_params():
-        ranker.set_params(n_jobs=jobs)
+    _set_jobs(ranker, jobs)
     ranker.check_params()  # before the long reading
     in_parts = names_parts(data) and not stream
-    if in_parts:
-        check_learns_from_parts(ranker, model, alpha, valid)
-    elif max_memory is not None:
-        raise ValueError(
-            "--max-memory is for data in parts: rankwright partition FILE... -o FOLDER --parts N"
-        )
+    check_parts_options(ranker, model, in_parts, alpha, valid, max_memory)
     check_model_path(out)
     check_not_read(out, *data, valid)
     begin = time.perf_counter()
     if stream:
         from rankwright.cli.train_stream import train_stream
 
-        places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
         if columns.missing_indicator:
             raise ValueError("--missing-indicator needs names of features: a stream has none.")
-        if len(data) > 1:
-            raise ValueError(f"--stream learns from one file, but there are {len(data)}.")
-        ranker = train_stream(ranker, model, data[0], out, **places, jobs=jobs)
+        places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
+        ranker = train_stream(ranker, model, data, out, **places, columns=columns, jobs=jobs)
         tell_model(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    fit: Callable[..., Any]
-    if in_parts:
-        parts, watched = read_training_parts(
-            ranker, data, valid, columns, jobs, max_memory, allow_overlap
-        )
-        fit, others = partial(ranker.fit_parts, parts), {"valid": watched} if watched else {}
-    else:
-        dataset, others = _read_parts(ranker, data, valid, columns, jobs, allow_overlap)
-        fit = partial(ranker.fit_dataset, dataset)
+    read = partial(read_training_parts, max_memory) if in_parts else _read_parts
+    found, others = read(ranker, data, valid, columns, jobs, allow_overlap)
     begin = time.perf_counter()
     if alpha == "auto":
-        _choose_alpha(ranker, model, dataset)
+        _choose_alpha(ranker, model, found)
+    fit = partial(ranker.fit_parts if in_parts else ranker.fit_dataset, found)
     interrupt = _fit_with_progress(ranker, fit, others)
     save(ranker, out)
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
         raise typer.Exit(interrupt.exit_code)
+
+
+def _set_jobs(ranker: Any, jobs: int | None) -> None:
+    if jobs is not None and "n_jobs" in ranker.get_params():
+        ranker.set_params(n_jobs=jobs)
 
 
 def _given(options: dict[str, Any], alpha: str | None) -> dict[str, Any]:
@@ -174,7 +163,7 @@ def _read_parts(
     columns: Columns,
     jobs: int | None,
     allow_overlap: bool,
-) -> tuple[Dataset, dict[str, Dataset]]:
+) -> tuple[Any, dict[str, Any]]:
     """Read what is learned from, and the validation queries if there are any to stop by."""
     from rankwright.evaluation.overlap import check_apart
 
@@ -217,14 +206,18 @@ def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
             print_table(["strongest feature", "weight"], rows, err=err)
 
 
-def _defaults(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
+def _defaults(model: str, validated: bool, stream: str | None, paper: bool) -> dict[str, Any]:
     """Return parameters that depend on how a model is trained."""
+    return _usual(model, validated, stream) | (paper_params(model) if paper else {})
+
+
+def _usual(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
     if stream is not None:  # in the order of the file, and once if it cannot be read again
-        from rankwright.streaming import can_be_read_again
+        from rankwright.data.files import can_be_read_again
 
-        once = {} if can_be_read_again(stream) else {"n_epochs": 1}
+        once = {} if names_parts(stream) or can_be_read_again(stream) else {"n_epochs": 1}
         known = model_class(model)().get_params()
         return {k: v for k, v in ({"shuffle": False} | once).items() if k in known}
     return {}

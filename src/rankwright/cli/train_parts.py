@@ -12,14 +12,30 @@ from rankwright.cli.terminal import doing, tell_missing
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
-    from rankwright.data.parts import Parts
 
 
-def check_learns_from_parts(ranker: Any, name: str, alpha: str | None, valid: str | None) -> None:
+def check_parts_options(
+    ranker: Any,
+    name: str,
+    in_parts: bool,
+    alpha: str | None,
+    valid: str | None,
+    max_memory: str | None,
+) -> None:
     """Raise for a model, or options, with which nothing can be learned from parts."""
+    if not in_parts:
+        if max_memory is not None:
+            raise ValueError(
+                "--max-memory is for data in parts: rankwright partition FILE... -o FOLDER --parts "
+                "N"
+            )
+        return
     if not ranker.takes_parts():
         from rankwright.models import NAMES, make_model
+        from rankwright.online import OnlineLearner
 
+        if isinstance(ranker, OnlineLearner):
+            raise ValueError(f"{name} learns from parts query by query: give --stream.")
         known = [other for other in NAMES if make_model(other).takes_parts()]
         raise ValueError(
             f"{name} learns from data in memory, not from parts. From parts learn "
@@ -33,14 +49,14 @@ def check_learns_from_parts(ranker: Any, name: str, alpha: str | None, valid: st
 
 
 def read_training_parts(
+    max_memory: str | None,
     ranker: Any,
     data: list[str],
     valid: str | None,
     columns: Columns,
     jobs: int | None,
-    max_memory: str | None,
     allow_overlap: bool,
-) -> tuple[Parts, Parts | None]:
+) -> tuple[Any, dict[str, Any]]:
     """Read what is learned from, and the validation queries if there are any."""
     from rankwright.data.part_values import aligned_parts, with_indicators
     from rankwright.evaluation.overlap import check_parts_apart
@@ -60,10 +76,10 @@ def read_training_parts(
         with doing("Marking missing values"):
             parts = with_indicators(parts)
     if valid is None:
-        return parts, None
+        return parts, {}
     others: Any = read_local_parts(valid, **options)
     with doing("Finding features"):
         others = aligned_parts(others, replace(parts.facts.features, owner=name))
     if not allow_overlap:
         check_parts_apart(parts, others, f"the queries of {name} and {valid}")
-    return parts, others
+    return parts, {"valid": others}

@@ -14,6 +14,7 @@ from rankwright.data.feature_names import listed
 from rankwright.data.groups import gather
 from rankwright.data.hashing import hash_ids
 from rankwright.data.lines import CannotStream
+from rankwright.data.remote import is_remote
 from rankwright.data.tables import (
     import_frames,
     join_tables,
@@ -49,7 +50,7 @@ class DealtTables:
     def check(self) -> None:
         """Look whether all files are there."""
         for path in self.paths:
-            if not os.path.isfile(path):
+            if not is_remote(path) and not os.path.isfile(path):
                 raise DataError("there is no such file.", path=path)
 
     def deal(self, path: str, waiting: Path) -> None:
@@ -92,7 +93,7 @@ class DealtTables:
                 path=path,
                 field=name,
             )
-        return hash_ids(_ids(table, name, path)) % np.uint64(self.n_parts)
+        return hash_ids(_query_column(table, name, path)) % np.uint64(self.n_parts)
 
     def gather(self, number: int, waiting: Path, out: str) -> tuple[int, int] | None:
         """Write a part; return how many documents and queries it has, None without any."""
@@ -107,13 +108,13 @@ class DealtTables:
                 tables.append((source, arrow.ipc.open_file(file).read_all()))
             path.unlink()
         table = join_tables(tables, self.columns)
-        order, groups = gather(_ids(table, str(self.columns.qid), out))
+        order, groups = gather(_query_column(table, str(self.columns.qid), out))
         with open(out, "wb") as file:
             write_table(table if order is None else table.take(order), self._kind, file)
         return table.num_rows, groups.n_queries
 
 
-def _ids(table: Any, name: str, path: str) -> Any:
+def _query_column(table: Any, name: str, path: str) -> Any:
     column = table[name]
     if len(missing := np.flatnonzero(column.is_null().to_numpy())):
         raise DataError(

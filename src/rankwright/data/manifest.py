@@ -56,7 +56,7 @@ class Manifest:
         write_text(os.path.join(folder, NAME), f"{text}\n")
 
 
-def entry_of(path: str, n_docs: int, n_queries: int) -> PartEntry:
+def part_entry(path: str, n_docs: int, n_queries: int) -> PartEntry:
     """Return what a manifest tells of a file."""
     return PartEntry(
         os.path.basename(path), n_docs, n_queries, os.path.getsize(path), hash_file(path)

@@ -118,7 +118,8 @@ class Facts(Brief):
     @property
     def missing(self) -> Ints:
         """How many values each feature lacks, over all parts."""
-        return np.sum([part.missing for part in self.parts], axis=0, dtype=np.int64)
+        counts: Ints = np.sum([part.missing for part in self.parts], axis=0, dtype=np.int64)
+        return counts
 
     @property
     def labels(self) -> dict[float, int]:

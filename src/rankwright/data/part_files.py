@@ -18,6 +18,7 @@ from rankwright.data.formats import format_of, parts_of
 from rankwright.data.letor_text import LetorFormat, Survey
 from rankwright.data.lines import changed_error, open_lines
 from rankwright.data.manifest import check_listed, check_unchanged, has_manifest, read_manifest
+from rankwright.data.remote import is_remote, is_remote_folder, remote_files, remote_stamp
 from rankwright.data.validation import NoDocuments
 from rankwright.exceptions import DataError, DataWarning
 
@@ -40,6 +41,8 @@ def part_paths(given: PathLike | Iterable[PathLike]) -> list[str]:
 def _expanded(path: str) -> list[str]:
     if path == STANDARD:
         raise DataError("parts are files, and cannot come from standard input.", path="-")
+    if is_remote(path):
+        return _expanded_url(path)
     if os.path.isdir(path):
         paths = parts_of(path)
         if has_manifest(path):
@@ -53,10 +56,19 @@ def _expanded(path: str) -> list[str]:
     return found
 
 
+def _expanded_url(path: str) -> list[str]:
+    if not (glob.has_magic(path) or is_remote_folder(path)):
+        return [path]
+    found = remote_files(path)
+    if not found:
+        raise DataError("there is no file of such a name.", path=path)
+    return found
+
+
 def _check_different(paths: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for path in paths:
-        place = os.path.realpath(path)
+        place = path if is_remote(path) else os.path.realpath(path)
         if place in seen:
             raise DataError(f"is the same file as {seen[place]}: name each part once.", path=path)
         seen[place] = path
@@ -102,7 +114,9 @@ def telling_once(told: set[str], path: str) -> Iterator[None]:
             warnings.warn(warning.message, stacklevel=4)
 
 
-def _stamp(path: str) -> tuple[int, ...]:
+def _stamp(path: str) -> tuple[int | str, ...]:
+    if is_remote(path):
+        return (remote_stamp(path),)
     try:
         found = os.stat(path)
     except OSError:  # the reader will say so, or knows another way

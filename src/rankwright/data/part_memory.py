@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from rankwright.data.files import open_raw
 from rankwright.data.formats import LETOR
 from rankwright.data.manifest import has_manifest, read_manifest
 from rankwright.data.part_files import same_format
@@ -12,7 +13,7 @@ from rankwright.data.tables import import_frames
 from rankwright.exceptions import DataError
 
 PROGRAM = 250_000_000  # bytes of the program itself, with its libraries
-_OVER = 2.5  # times its features: what one part takes while it is read
+_OVER = 3  # times its features: what one part takes while it is read
 
 
 def check_memory(
@@ -26,24 +27,24 @@ def check_memory(
     r"""Raise unless the data can be read and learned from within so many bytes.
 
     .. math::
-        P + f + 2.5 \cdot b F \max_i n_i + s \sum_i n_i
+        P + f + 3 b F \max_i n_i + s \sum_i n_i
 
     for parts of :math:`n_i` documents with F features of b bytes, a learner that takes f bytes and
     s bytes a document, and P = 250 MB for the program. Files that are mapped into memory do not
     count: the system gives their room to others when it is needed.
     """
     sizes, width = part_sizes(paths, format)
-    largest = int(_OVER * max(sizes) * width)
-    needed = PROGRAM + fixed + largest + bytes_a_doc * sum(sizes)
+    largest, always = _OVER * max(sizes) * width, PROGRAM + fixed
+    growing = bytes_a_doc * sum(sizes)
+    needed = always + largest + growing
     if needed <= most:
         return
-    hint = "Allow more"
-    if largest > bytes_a_doc * sum(sizes):
-        hint = "Partition the data into more parts, or allow more"
+    more = "Partition the data into more parts, or allow" if always + growing < most else "Allow"
     raise DataError(
         f"needs about {needed / 1e9:.2f} GB of memory, but --max-memory allows {most / 1e9:.2f} "
-        f"GB: {largest / 1e9:.2f} GB for the largest of {len(sizes)} parts and {bytes_a_doc} bytes "
-        f"for each of {sum(sizes)} documents. {hint}.",
+        f"GB. It is {always / 1e9:.2f} GB in any case, {largest / 1e9:.2f} GB to read the largest "
+        f"of {len(sizes)} parts, and {bytes_a_doc} bytes for each of {sum(sizes)} documents. "
+        f"{more} more.",
         path=os.path.dirname(paths[0]) or paths[0],
     )
 
@@ -76,7 +77,7 @@ def _parquet_sizes(paths: Sequence[str]) -> tuple[list[int], int]:
     counts, width = [], 0
     for path in paths:
         try:
-            with open(path, "rb") as file:
+            with open_raw(path) as file:
                 found = reader.ParquetFile(file)
                 counts.append(found.metadata.num_rows)
                 width = max(width, 8 * found.metadata.num_columns)
@@ -88,6 +89,6 @@ def _parquet_sizes(paths: Sequence[str]) -> tuple[list[int], int]:
 
 def _columns_of_text(path: str) -> int:
     """Return about how many columns a table of text has, by its first line."""
-    with open(path, "rb") as file:
+    with open_raw(path) as file:
         head = file.readline(1 << 20)
     return 1 + max(head.count(mark) for mark in (b",", b";", b"\t"))

@@ -30,8 +30,8 @@ def fills_of_parts(parts: Parts, missing: Missing) -> Floats:
         rows[(begin <= rows) & (rows < end)] - begin
         for begin, end in zip(begins, ends, strict=True)
     ]
-    sample = parts.map_each(_rows_of, each)
-    return medians_of_samples(sample, lambda columns: parts.map(_columns_of, columns))
+    sample = parts.map_each(_rows_of_part, each)
+    return medians_of_samples(sample, lambda columns: parts.map(_columns_of_part, columns))
 
 
 def without_categories(parts: Parts) -> Parts:
@@ -45,7 +45,7 @@ def without_categories(parts: Parts) -> Parts:
 
 def without_missing(parts: Parts, fill: Floats) -> Parts:
     """Return parts with missing values filled in; the same if nothing is missing."""
-    return parts.transformed(_filled, fill) if parts.facts.missing.any() else parts
+    return parts.transformed(_filled_part, fill) if parts.facts.missing.any() else parts
 
 
 def aligned_parts(parts: Parts, wanted: Features) -> Parts:
@@ -61,11 +61,11 @@ def with_indicators(parts: Parts) -> Parts:
     return parts.transformed(Dataset.with_indicators, lacking) if len(lacking) else parts
 
 
-def _rows_of(part: Dataset, rows: Ints) -> Matrix:
+def _rows_of_part(part: Dataset, rows: Ints) -> Matrix:
     return part.X[rows]
 
 
-def _columns_of(part: Dataset, columns: Ints) -> Matrix:
+def _columns_of_part(part: Dataset, columns: Ints) -> Matrix:
     return part.X[:, columns]
 
 
@@ -73,5 +73,5 @@ def _by_levels(part: Dataset, counts: dict[str, Ints]) -> Dataset:
     return part.one_hot(counts=counts)
 
 
-def _filled(part: Dataset, fill: Floats) -> Dataset:
+def _filled_part(part: Dataset, fill: Floats) -> Dataset:
     return part.with_features(filled(part.X, fill))

@@ -19,7 +19,7 @@ from rankwright.data.dealt_lines import DealtLines
 from rankwright.data.dealt_tables import DealtTables
 from rankwright.data.files import PathLike
 from rankwright.data.formats import LETOR, TABLES
-from rankwright.data.manifest import Manifest, PartEntry, entry_of, has_manifest
+from rankwright.data.manifest import Manifest, PartEntry, has_manifest, part_entry
 from rankwright.data.part_files import part_paths, same_format
 from rankwright.data.validation import check_count, require_rows
 from rankwright.data.writing import check_writable_folder, replace_folder
@@ -117,7 +117,7 @@ def _gathered(
         path = str(place / f"part-{number:05d}{dealt.ending}")
         counts = dealt.gather(number, waiting, path)
         if counts is not None:
-            entries.append(entry_of(path, *counts))
+            entries.append(part_entry(path, *counts))
         told(PartitionProgress("gathering", number + 1, dealt.n_parts))
     if not entries:
         require_rows(0, dealt.paths[0])

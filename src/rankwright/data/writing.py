@@ -38,6 +38,7 @@ import zstandard
 
 from rankwright.data import disk
 from rankwright.data.files import STANDARD, PathLike
+from rankwright.data.remote import refuse_remote
 from rankwright.exceptions import DataError
 
 _MOST_LINKS = 40  # as the kernel
@@ -48,6 +49,7 @@ def check_writable(path: PathLike) -> None:
     if os.fspath(path) == STANDARD:
         _standard_output()
         return
+    refuse_remote(path)
     target = _follow_links(path)
     folder = os.path.dirname(target)
     if not os.path.lexists(folder):
@@ -76,6 +78,7 @@ def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
 
 def check_writable_folder(path: PathLike) -> None:
     """Raise a DataError if a folder cannot be made or written to; make nothing."""
+    refuse_remote(path)
     place = os.path.abspath(path)
     while not os.path.lexists(place):
         place = os.path.dirname(place)
@@ -100,6 +103,7 @@ def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
             yield out
             out.flush()
         return
+    refuse_remote(path)
     target = _follow_links(path)
     if not os.path.lexists(os.path.dirname(target)):
         make_folder(os.path.dirname(target))
@@ -144,6 +148,7 @@ def replace_folder(path: PathLike) -> Iterator[Path]:
     Files may be written to it in any way while the block lasts. A folder that has the name is moved
     aside before and removed after: a crash between the two leaves nothing under the name.
     """
+    refuse_remote(path)
     target = os.path.abspath(path)
     parent, name = os.path.split(target)
     make_folder(parent)

@@ -20,7 +20,7 @@ from rankwright.evaluation.framed import segments_table
 from rankwright.evaluation.retrieval import Unjudged
 from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import parts_by_each
-from rankwright.evaluation.systems import contest, queries_of, systems_on
+from rankwright.evaluation.systems import bare_queries, contest, systems_on
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.views import evaluation_html
 from rankwright.metrics.metric import Metric, tell_undefined
@@ -246,7 +246,7 @@ def evaluate(
         )
         for name, metric in named
     }
-    cut = parts_by_each(segments, queries_of(dataset, segments)) if segments else []
+    cut = parts_by_each(segments, bare_queries(dataset, segments)) if segments else []
     apart = segmented([standing], cut, list(results), random_state=random_state)
     return Evaluation(results, _query_ids(dataset), apart)
 

@@ -91,7 +91,7 @@ def contest(
         raise ValueError(f"reference must be one of {list(systems)}, but is {reference!r}.")
     names = [name for name, _ in metrics]
     ways: dict[str, Any] = {"costs": isinstance(dataset, Dataset), "unjudged": unjudged}
-    cut = parts_by_each(segments, queries_of(dataset, segments)) if segments else []
+    cut = parts_by_each(segments, bare_queries(dataset, segments)) if segments else []
     found = {
         name: systems_on(name, system, dataset, metrics, n_jobs, **ways)
         for name, system in systems.items()
@@ -150,7 +150,7 @@ def _model_on_part(
     return found._replace(scores=np.empty(0))  # which would be as many as documents
 
 
-def queries_of(dataset: Dataset | Parts, segments: Sequence[str]) -> list[Dataset]:
+def bare_queries(dataset: Dataset | Parts, segments: Sequence[str]) -> list[Dataset]:
     """Return data sets with the queries in their order, and the columns that segments need."""
     if isinstance(dataset, Dataset):
         return [dataset]

@@ -56,7 +56,8 @@ class LinearModel(Ranker):
 
     reports_progress = True
     has_path = True
-    part_bytes = (0, 160)  # labels, offsets, scores and slopes of a few points, a prepared loss
+    # A sample of rows for the Hessian; labels, scores and slopes of a few points, a prepared loss.
+    part_bytes = (100_000_000, 160)
 
     penalty: str | None
     alpha: float
@@ -187,6 +188,7 @@ class LinearModel(Ranker):
         self.check_takes_parts()
         parts = check_parts(self, parts)
         known, loss = parts.facts, self.loss_of_counts(parts.facts.labels)
+        # Rows first: the scale is that of what is trained on, as in memory.
         if self.draws_rows:
             parts = with_rows(parts, self.training_rows, loss)
         scale = np.ones(known.n_features)

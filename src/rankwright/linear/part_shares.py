@@ -20,13 +20,14 @@ RowsOf = Callable[[Floats, Groups, Loss], Ints | None]
 
 def with_rows(parts: Parts, rows_of: RowsOf, loss: Loss) -> Parts:
     """Return parts with some of their rows."""
-    return parts.transformed(_some_rows, rows_of, loss)
+    return parts.transformed(_rows_to_train_on, rows_of, loss)
 
 
 def on_one_scale(parts: Parts) -> tuple[Parts, Floats]:
     """Return parts with features divided by their standard deviations over all, and these."""
+    # Joined in the order of the parts: the same bits wherever each was measured.
     scale = deviations_of(reduce(Moments.joined, parts.map(_moments)))
-    return parts.transformed(_scaled, scale), scale.scale
+    return parts.transformed(_scaled_part, scale), scale.scale
 
 
 def share_of_part(
@@ -37,11 +38,12 @@ def share_of_part(
     return Share(data.X, data.y, data.groups, n_jobs, data.weights)
 
 
-def _some_rows(part: Dataset, rows_of: RowsOf, loss: Loss) -> Dataset:
+def _rows_to_train_on(part: Dataset, rows_of: RowsOf, loss: Loss) -> Dataset:
     rows = rows_of(part.y, part.groups, loss)
     if rows is None:
         return part
     kept = take_rows(part.kept, rows)
+    # Rows keep their order, so that what is left of a query is still one range.
     return Dataset.from_checked(
         part.X[rows], part.y[rows], part.qid[rows], part.features, kept=kept
     )
@@ -51,5 +53,5 @@ def _moments(part: Dataset) -> Moments:
     return measured(part.X)
 
 
-def _scaled(part: Dataset, scale: FeatureScale) -> Dataset:
+def _scaled_part(part: Dataset, scale: FeatureScale) -> Dataset:
     return part.with_features(scale.apply(part.X))
