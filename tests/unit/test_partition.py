@@ -301,3 +301,17 @@ def test_memory_of_tables_is_in_their_own_words(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").write_bytes(b"no")
     with pytest.raises(DataError, match="is not a readable parquet file"):
         part_sizes([str(tmp_path / "b.parquet")])
+
+
+# ---- in memory ----
+
+
+def test_a_folder_of_parts_is_read_into_memory_too(folder: Path, tmp_path: Path) -> None:
+    whole, found = rw.read(tmp_path / "all.txt"), rw.read(folder, doc_ids=True)
+    assert (found.n_docs, found.n_queries, found.n_features) == (whole.n_docs, 30, 5)
+    assert found.doc_ids is not None
+    assert sorted(whole.X.tolist()) == sorted(found.X.tolist())
+    rw.data.partition(tmp_path / "all.txt", tmp_path / "one", 1)
+    alone = rw.read(tmp_path / "one")
+    np.testing.assert_array_equal(alone.X, whole.X)
+    np.testing.assert_array_equal(alone.qid, whole.qid)
