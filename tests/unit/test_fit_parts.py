@@ -259,6 +259,12 @@ def test_parts_are_measured_as_data_in_memory(
     np.testing.assert_array_equal(whole.query_ids, parts.query_ids)
 
 
+def test_scores_of_parts_are_those_of_their_rows(memory: rw.Dataset, three: LocalParts) -> None:
+    model = rw.LinearRanker().fit_dataset(memory)
+    scores = np.concatenate(three.map(model.predict_dataset))
+    np.testing.assert_array_equal(scores, model.predict_dataset(memory))
+
+
 def test_segments_and_several_models_are_measured_on_parts(
     memory: rw.Dataset, three: LocalParts
 ) -> None:

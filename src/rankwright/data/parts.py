@@ -111,6 +111,7 @@ class LocalParts:
             made = function(part.open(), *args)
             spooled.append(spool.put(made))
             facts.append(measure_part(made, known.name))
+            del made  # before the next is made: memory holds one
         return LocalParts(spool, spooled, Facts(tuple(facts)))
 
     def __repr__(self) -> str:
@@ -193,11 +194,12 @@ def spool_parts(
         if part is not None:
             spooled.append(place.put(part))
             facts.append(measure_part(part, path))
+        del part  # before the next is read: memory holds one
         if callback is not None:
             callback(i + 1, len(paths))
     if not facts:
         raise DataError("there must be at least one document in all parts.", path=paths[0])
-    if kind == LETOR and not _are_alike(facts):
+    if kind == LETOR and not are_alike(facts):
         options = {**options, **letor_form([part.name for part in facts], options)}
         for i, known in enumerate(facts):
             with telling_once(told, known.name):
@@ -206,6 +208,7 @@ def spool_parts(
                 raise changed_error(known.name)
             place.drop(spooled[i])
             spooled[i], facts[i] = place.put(again), measure_part(again, known.name)
+            del again
     form = common_form(facts)
     for i, known in enumerate(facts):
         if not form.is_that_of(known):
@@ -217,7 +220,7 @@ def spool_parts(
     return parts
 
 
-def _are_alike(facts: Sequence[PartFacts]) -> bool:
+def are_alike(facts: Sequence[PartFacts]) -> bool:
     """Whether parts of LETOR text were read as if they were one."""
     forms = {(part.features.n, part.features.names is None, part.is_sparse) for part in facts}
     return len(forms) == 1
