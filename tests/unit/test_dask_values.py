@@ -16,10 +16,10 @@ from rankwright.data.spool import Spool
 from rankwright.exceptions import DataError
 
 pytest.importorskip("distributed", reason="needs the extra dask")
-from rankwright.dask import made as module
-from rankwright.dask.made import Made, begin, kept, pinned, told
+from rankwright.dask import recipe as module
 from rankwright.dask.pages import give_back, know, resident
 from rankwright.dask.parts import read_file
+from rankwright.dask.recipe import Recipe, kept, made_first, pinned, told
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ class Total:
 
 
 def test_a_value_is_made_again_where_it_is_sent(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = begin(read_file, path, rw.read, {})
+    part = made_first(read_file, path, rw.read, {})
     scaled = kept(part, halved)
     total = kept(scaled, Total, 3.0)
-    assert isinstance(total, Made)
+    assert isinstance(total, Recipe)
     value = told(total, Total.plus, 1.0)
     assert kept(total, Total.both) == (value - 1.0, 1.0 - value)  # numbers stay numbers
     content = pickle.dumps(total)
@@ -61,7 +61,7 @@ def test_a_value_is_made_again_where_it_is_sent(path: str, monkeypatch: pytest.M
 
 
 def test_a_part_must_not_change(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = begin(read_file, path, rw.read, {})
+    part = made_first(read_file, path, rw.read, {})
     sent = pickle.dumps(pinned(part, told(part, fingerprint), "a.txt"))
     rw.write(rw.data.make_mslr_like(n_queries=2, n_features=3), path)
     monkeypatch.setattr(module, "_known", {})
@@ -70,7 +70,7 @@ def test_a_part_must_not_change(path: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_files_go_with_their_values(path: str) -> None:
-    part = begin(read_file, path, rw.read, {})
+    part = made_first(read_file, path, rw.read, {})
     folder = module.own_spool().folder
     before = len(list(folder.iterdir()))
     scaled = kept(part, halved)

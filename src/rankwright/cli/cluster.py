@@ -66,14 +66,14 @@ def current_client() -> Any:
     return _client.get()
 
 
-def jobs_executor() -> Executor | None:
+def executor_asked_for() -> Executor | None:
     """Return what takes the jobs of a comparison; None if no cluster was asked for."""
     client = current_client()
     if client is None:
         return None
-    from rankwright.dask.cluster import jobs_executor as executor_on
+    from rankwright.dask.cluster import jobs_executor
 
-    return executor_on(client)
+    return jobs_executor(client)
 
 
 def read_cluster_parts(

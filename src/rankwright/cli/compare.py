@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.cluster import jobs_executor
+from rankwright.cli.cluster import executor_asked_for
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.evaluate import Segments, Title
 from rankwright.cli.export import export_winner, refit_of
@@ -129,7 +129,7 @@ def compare(
     entries = read_entries(models)
     columns = kept_for(columns, segment or [], data, metrics)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
-    where: Any = {"n_jobs": jobs, "executor": jobs_executor()}
+    where: Any = {"n_jobs": jobs, "executor": executor_asked_for()}
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)

@@ -225,7 +225,7 @@ def _fits(
             try:
                 value, seconds = future.result()
             except Exception as error:
-                failed.append(_named(job, error))
+                failed.append(_naming_fit(job, error))
                 if calls.at_once == 1:
                     break
                 continue  # what runs beside it is finished and kept
@@ -240,7 +240,7 @@ def _fits(
         raise failed[0]
 
 
-def _named(job: _LevelJob, error: Exception) -> Exception:
+def _naming_fit(job: _LevelJob, error: Exception) -> Exception:
     """Return an error that names the fit; one that was raised within it does already."""
     if isinstance(error, ValueError):
         return error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwright.dask.made import kept, told
+from rankwright.dask.recipe import kept, told
 from rankwright.data.each import EachHere, itself
 from rankwright.exceptions import DataError
 
@@ -50,9 +50,9 @@ class DaskEach:
 
     def _submit(self, task: Any, function: Callable[..., Any], args: Sequence[Any]) -> DaskEach:
         given = [self._once(arg) for arg in args]
-        columns = [_column(arg, len(self)) for arg in given]
+        columns = [_for_each_part(arg, len(self)) for arg in given]
         # Names of their own: nothing is asked for twice, and Dask need not hash the arguments.
-        batch = f"{_name(function)}-{uuid.uuid4().hex}"
+        batch = f"{_task_name(function)}-{uuid.uuid4().hex}"
         keys = [f"{batch}-{i}" for i in range(len(self))]
         if all(a is b for a, b in zip(given, args, strict=True)):
             futures = self.client.map(
@@ -109,7 +109,7 @@ def results_of(client: Client, futures: Sequence[Future], names: Sequence[str]) 
     return found
 
 
-def _column(arg: Any, n: int) -> list[Any]:
+def _for_each_part(arg: Any, n: int) -> list[Any]:
     if isinstance(arg, DaskEach):
         found = arg.futures
     elif isinstance(arg, EachHere):
@@ -123,7 +123,7 @@ def _column(arg: Any, n: int) -> list[Any]:
     return found
 
 
-def _name(function: Any) -> str:
+def _task_name(function: Any) -> str:
     """Return what the cluster's dashboard shows."""
     inner = getattr(function, "func", function)  # of a partial
     return f"rankwright-{getattr(inner, '__name__', type(inner).__name__).strip('_')}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwright.dask.cluster import check_versions
 from rankwright.dask.each import results_of
-from rankwright.dask.made import told
+from rankwright.dask.recipe import told
 from rankwright.data.each import itself
 
 if TYPE_CHECKING:

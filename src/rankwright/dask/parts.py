@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from rankwright.dask.cluster import check_versions, describe_cluster
 from rankwright.dask.each import DaskEach, results_of
-from rankwright.dask.made import Made, begin, pinned
+from rankwright.dask.recipe import Recipe, made_first, pinned
 from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
 from rankwright.data.files import PathLike
@@ -104,12 +104,12 @@ class DaskParts:
         found = [path if "://" in path else os.path.abspath(path) for path in part_paths(paths)]
         kind = same_format(found, format)
         options = {**known_form(found), **options}
-        each, facts = _read_all(client, found, reader, options, callback)
+        each, facts = _read_on_workers(client, found, reader, options, callback)
         if kind == LETOR and not are_alike(facts):
             before = facts
             names = [part.name for part in facts]
             how = client.submit(letor_form, names, options, pure=False).result()
-            each, facts = _read_all(client, names, reader, {**options, **how}, None)
+            each, facts = _read_on_workers(client, names, reader, {**options, **how}, None)
             for one, again in zip(before, facts, strict=True):
                 if one.n_docs != again.n_docs:
                     raise changed_error(one.name)
@@ -160,7 +160,7 @@ class DaskParts:
         )
 
 
-def _read_all(
+def _read_on_workers(
     client: Client,
     paths: Sequence[str],
     reader: Reader,
@@ -170,7 +170,7 @@ def _read_all(
     """Let each part be read by a worker; return them and what is known of them."""
     batch = uuid.uuid4().hex
     futures = client.map(
-        begin,
+        made_first,
         [read_file] * len(paths),
         paths,
         [reader] * len(paths),
@@ -211,7 +211,7 @@ def read_file(path: str, reader: Reader, options: dict[str, Any]) -> Dataset | N
     return read_part(path, reader, **options)
 
 
-def look_at(made: Made, name: str) -> tuple[list[str], PartFacts | None]:
+def look_at(made: Recipe, name: str) -> tuple[list[str], PartFacts | None]:
     """Return what was warned of while a part was read, and what is known of it."""
     part = made.value
     return made.notes, None if part is None else measure_part(part, name)

@@ -73,7 +73,7 @@ class Scores:
 
     def size(self) -> float:
         """Return the sum of their sizes."""
-        return float(sum(self.each.tell(_size)))
+        return float(sum(self.each.tell(_sum_of_sizes)))
 
     @property
     def parts(self) -> list[Floats]:
@@ -98,5 +98,5 @@ def _dot(a: Floats, b: Floats) -> float:
     return float(a @ b)
 
 
-def _size(part: Floats) -> float:
+def _sum_of_sizes(part: Floats) -> float:
     return float(np.abs(part).sum())

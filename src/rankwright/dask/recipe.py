@@ -1,8 +1,8 @@
 """What workers hold: values that travel as the way they are made.
 
 A part, or a loss on it, may be larger than everything else that is sent. It is never sent. What
-travels is a :class:`Made`: functions and their arguments, from the file on. A worker that gets one
-makes the value anew, with the same bits.
+travels is a :class:`Recipe`: functions and their arguments, from the file on. A worker that gets
+one makes the value anew, with the same bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rankwright.data.spool import Spool
 from rankwright.exceptions import DataError
 
 
-class Made:
+class Recipe:
     """A value, and how it is made: ``function(parent's value, *args)``.
 
     Data sets lie in a spool of the worker, and are mapped into memory whenever they are asked for.
@@ -35,7 +35,7 @@ class Made:
         Pure and importable.
     args : tuple
         Its arguments.
-    parent : Made, optional
+    parent : Recipe, optional
         What gives its first argument.
     expected : tuple of str, optional
         The fingerprint that a data set must have, and its name.
@@ -45,7 +45,7 @@ class Made:
         self,
         function: Callable[..., Any],
         args: tuple[Any, ...],
-        parent: Made | None = None,
+        parent: Recipe | None = None,
         expected: tuple[str, str] | None = None,
     ) -> None:
         self.function, self.args, self.parent, self.expected = function, args, parent, expected
@@ -57,7 +57,7 @@ class Made:
         self._spooled: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return arrived, (self.name, (self.function, self.args, self.parent, self.expected))
+        return found_here, (self.name, (self.function, self.args, self.parent, self.expected))
 
     @property
     def value(self) -> Any:
@@ -91,14 +91,14 @@ class Made:
             )
 
 
-_known: weakref.WeakValueDictionary[str, Made] = weakref.WeakValueDictionary()
+_known: weakref.WeakValueDictionary[str, Recipe] = weakref.WeakValueDictionary()
 
 
-def arrived(name: str, given: tuple[Any, ...]) -> Made:
+def found_here(name: str, given: tuple[Any, ...]) -> Recipe:
     """Return a value that was sent here; one that is here already is not made twice."""
     made = _known.get(name)
     if made is None:
-        made = Made(*given)
+        made = Recipe(*given)
         made.name = name
         made = _known.setdefault(name, made)
     return made
@@ -125,9 +125,9 @@ def own_spool() -> Spool:
 # ---- tasks ----
 
 
-def begin(function: Callable[..., Any], *args: Any) -> Made:
+def made_first(function: Callable[..., Any], *args: Any) -> Recipe:
     """Make a value of arguments alone."""
-    made = Made(function, args)
+    made = Recipe(function, args)
     with one_blas_thread():
         made.value  # noqa: B018  # now, so that what is wrong is known now
     return made
@@ -135,10 +135,10 @@ def begin(function: Callable[..., Any], *args: Any) -> Made:
 
 def told(value: Any, function: Callable[..., Any], *args: Any) -> Any:
     """Return ``function(value, *args)``."""
-    given = [arg.value if isinstance(arg, Made) else arg for arg in args]
+    given = [arg.value if isinstance(arg, Recipe) else arg for arg in args]
     try:
         with one_blas_thread():
-            return function(value.value if isinstance(value, Made) else value, *given)
+            return function(value.value if isinstance(value, Recipe) else value, *given)
     finally:
         give_back(own_limit())
 
@@ -146,14 +146,14 @@ def told(value: Any, function: Callable[..., Any], *args: Any) -> Any:
 def kept(value: Any, function: Callable[..., Any], *args: Any) -> Any:
     """Return the same as it stays on a worker: numbers as they are, all else as it is made."""
     found = told(value, function, *args)
-    if not isinstance(value, Made) or isinstance(found, np.ndarray | tuple | float | int):
+    if not isinstance(value, Recipe) or isinstance(found, np.ndarray | tuple | float | int):
         return found
-    made = Made(function, args, value)
+    made = Recipe(function, args, value)
     made.set(found)
     return made
 
 
-def pinned(made: Made, expected: str, name: str) -> Made:
+def pinned(made: Recipe, expected: str, name: str) -> Recipe:
     """Return a part that is read again only if it is the same."""
     made.expected = expected, name
     made.check(made.value)
