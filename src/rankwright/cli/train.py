@@ -27,7 +27,11 @@ from rankwright.cli.terminal import (
     read_like_data,
     with_missing,
 )
-from rankwright.cli.train_parts import check_parts_options, read_training_parts
+from rankwright.cli.train_parts import (
+    check_parts_options,
+    read_training_parts,
+    saved_if_unfinished,
+)
 from rankwright.models import NAMES, make_model, model_class, paper_params
 from rankwright.progress import show_fit
 
@@ -131,7 +135,8 @@ def train(
     if alpha == "auto":
         _choose_alpha(ranker, model, found)
     fit = partial(ranker.fit_parts if in_parts else ranker.fit_dataset, found)
-    interrupt = _fit_with_progress(ranker, fit, others)
+    with saved_if_unfinished(ranker, out):
+        interrupt = _fit_with_progress(ranker, fit, others)
     save(ranker, out)
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
