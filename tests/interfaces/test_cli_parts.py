@@ -188,6 +188,14 @@ def test_what_cannot_be_done_is_refused_before_reading(
         "evaluate", parts, f"a={model}", f"b={model}", "--report", tmp_path / "r.html"
     )
     assert not os.listdir(tmp_path)
+    for data in (parts, parts / "*.txt"):
+        assert "lies in the folder that is read" in refused("train", data, "-o", parts / "m.rw")
+
+
+def test_other_commands_read_parts_into_memory(folder: Path, tmp_path: Path) -> None:
+    for kind in ("text", "table"):
+        result = run("path", folder / f"train-{kind}", "--valid", folder / f"test-{kind}")
+        assert result.exit_code == 0, result.exception
 
 
 @pytest.mark.parametrize("kind", ["text", "table"])

@@ -47,7 +47,7 @@ def data() -> rw.Dataset:
 def test_a_model_that_crashes_fails_and_all_others_are_kept(
     client: Any, data: rw.Dataset, tmp_path: Path
 ) -> None:
-    entries = ["xendcg-linear", Entry("crashes", Crashing()), "best-feature", "random"]
+    entries: list[Any] = ["xendcg-linear", Entry("crashes", Crashing()), "best-feature", "random"]
     alone = compare(data, ["xendcg-linear", "best-feature", "random"], n_trials=2)
     before = sorted(client.run(os.getpid).values())
     events: list[Event] = []
@@ -111,8 +111,9 @@ def test_searches_and_noise_studies(client: Any, data: rw.Dataset, tmp_path: Pat
 def test_evaluation_has_the_same_bits(client: Any, tmp_path: Path) -> None:
     paths = write_parts(tmp_path)
     parts, here = DaskParts(client, paths), rw.read_parts(paths)
-    model = rw.LinearRanker("listnet", standardize=True).fit_parts(here)
-    one, other = rw.evaluate(model, parts), rw.evaluate(model, here)
+    model: Any = rw.LinearRanker("listnet", standardize=True).fit_parts(here)
+    one: Any = rw.evaluate(model, parts)
+    other: Any = rw.evaluate(model, here)
     assert dict(one) == dict(other)
     for name in one:
         values = [found.results[name].per_query for found in (one, other)]

@@ -259,6 +259,12 @@ def test_parts_are_measured_as_data_in_memory(
     np.testing.assert_array_equal(whole.query_ids, parts.query_ids)
 
 
+def test_scores_of_parts_are_those_of_their_rows(memory: rw.Dataset, three: LocalParts) -> None:
+    model = rw.LinearRanker().fit_dataset(memory)
+    scores = np.concatenate(three.map(model.predict_dataset))
+    np.testing.assert_array_equal(scores, model.predict_dataset(memory))
+
+
 def test_segments_and_several_models_are_measured_on_parts(
     memory: rw.Dataset, three: LocalParts
 ) -> None:
@@ -334,3 +340,22 @@ def test_tables_in_parts_are_a_stream_with_names(tmp_path: Path) -> None:
     fitted = rw.fit_stream(rw.SLAMPerceptron(n_epochs=2, missing="median"), parts)
     assert fitted.feature_names_in_.tolist() == ["a", "b", "kind=x", "kind=y"]
     assert fitted.fill_[1] == pytest.approx(frame["b"].median())
+
+
+def test_columns_to_measure_by_are_kept_in_parts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"qid": np.repeat(np.arange(60), 4), "label": rng.integers(0, 3, 240)})
+    frame["a"] = rng.random(240) + frame["label"]
+    frame["land"] = np.where(frame["qid"] % 3 == 0, "de", "us")
+    frame["topic"] = rng.choice(["x", "y", "x y"], 240)
+    frame.to_parquet(tmp_path / "all.parquet", index=False)
+    rw.data.partition(tmp_path / "all.parquet", tmp_path / "parts", 3)
+    options: Any = {"keep": ["land", "topic"], "ignore": ["land", "topic"]}
+    memory = rw.read(tmp_path / "parts", **options)
+    parts = rw.read_parts(tmp_path / "parts", **options)
+    model = rw.LinearRanker().fit_parts(parts)
+    metrics = ["ndcg@3", rw.metrics.AlphaNDCG(subtopics="topic")]
+    whole: Any = rw.evaluate(model, memory, metrics, segments=["land"])
+    found: Any = rw.evaluate(model, parts, metrics, segments=["land"])
+    assert dict(whole) == dict(found)
+    assert [s.to_dict() for s in whole.segments] == [s.to_dict() for s in found.segments]

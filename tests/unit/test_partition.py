@@ -263,6 +263,26 @@ def test_a_broken_manifest_is_told(folder: Path, text: str) -> None:
         rw.read_parts(folder)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("format", 3),
+        ("letor", {"n_features": "many", "zero_based": False, "dense": True}),
+        ("letor", {"path": "/etc/passwd"}),
+        ("letor", []),
+        ("parts", []),
+        ("parts", [{"name": 1, "n_docs": 1, "n_queries": 1, "n_bytes": 1, "hash": ""}]),
+        ("parts", [{"name": "a", "n_docs": "1", "n_queries": 1, "n_bytes": 1, "hash": ""}]),
+        ("more", 1),
+    ],
+)
+def test_what_a_stranger_wrote_into_a_manifest_is_told(folder: Path, key: str, value: Any) -> None:
+    found = json.loads((folder / NAME).read_text())
+    (folder / NAME).write_text(json.dumps({**found, key: value}))
+    with pytest.raises(DataError, match=f"{NAME}: is not a manifest of parts"):
+        rw.read_parts(folder)
+
+
 def test_a_manifest_says_how_text_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without another look at all files, though one of them lacks the last feature."""
     assert has_manifest(folder)
@@ -301,3 +321,17 @@ def test_memory_of_tables_is_in_their_own_words(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").write_bytes(b"no")
     with pytest.raises(DataError, match="is not a readable parquet file"):
         part_sizes([str(tmp_path / "b.parquet")])
+
+
+# ---- in memory ----
+
+
+def test_a_folder_of_parts_is_read_into_memory_too(folder: Path, tmp_path: Path) -> None:
+    whole, found = rw.read(tmp_path / "all.txt"), rw.read(folder, doc_ids=True)
+    assert (found.n_docs, found.n_queries, found.n_features) == (whole.n_docs, 30, 5)
+    assert found.doc_ids is not None
+    assert sorted(whole.X.tolist()) == sorted(found.X.tolist())
+    rw.data.partition(tmp_path / "all.txt", tmp_path / "one", 1)
+    alone = rw.read(tmp_path / "one")
+    np.testing.assert_array_equal(alone.X, whole.X)
+    np.testing.assert_array_equal(alone.qid, whole.qid)

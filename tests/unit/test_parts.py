@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import rankwright as rw
 from rankwright.data import part_files
 from rankwright.data.hashing import hash_ids
 from rankwright.data.part_values import aligned_parts, fills_of_parts, with_indicators
-from rankwright.data.parts import LocalParts, Parts, check_are_parts, read_parts
+from rankwright.data.parts import LocalParts, Parts, check_are_parts, read_parts, spool_parts
 from rankwright.data.spool import Spool
 from rankwright.exceptions import DataError, DataWarning
 
@@ -360,6 +361,47 @@ def test_a_killed_process_leaves_a_spool_that_the_next_one_removes(spool: Path) 
     other.close()
     mine.close()
     assert os.listdir(spool) == []
+
+
+def test_a_place_without_room_is_told(
+    tmp_path: Path, spool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = frame(tmp_path, "0.parquet")
+    with pytest.raises(DataError, match=r"nowhere: cannot be written: No such file.*TMPDIR"):
+        read_parts(path, spool=tmp_path / "nowhere")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(DataError, match=r"spool: cannot be written: No space left.*TMPDIR"):
+        read_parts(path, spool=spool)
+    gc.collect()
+    assert os.listdir(spool) == []
+
+
+def test_memory_holds_one_part_at_a_time(tmp_path: Path) -> None:
+    write_split(data(), tmp_path / "p", "txt")
+    alive: list[weakref.ref[rw.Dataset]] = []
+
+    def reader(path: str, **options: Any) -> rw.Dataset:
+        assert not [one for one in alive if one() is not None]
+        part = rw.read(path, **options)
+        alive.append(weakref.ref(part))
+        return part
+
+    paths = part_files.part_paths(tmp_path / "p")
+    parts = spool_parts(paths, reader, {})
+    assert len(alive) == len(parts) == 3
+    made: list[weakref.ref[rw.Dataset]] = []
+
+    def twice_watched(part: rw.Dataset) -> rw.Dataset:
+        assert not [one for one in made if one() is not None]
+        result = twice(part)
+        made.append(weakref.ref(result))
+        return result
+
+    parts.transformed(twice_watched)
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path, spool: Path) -> None:

@@ -14,6 +14,8 @@ import typer
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from rankwright.data.parts import Parts
+
 Dask = Annotated[
     str | None,
     typer.Option(
@@ -76,7 +78,7 @@ def jobs_executor() -> Executor | None:
 
 def read_cluster_parts(
     paths: Sequence[str], reader: Callable[..., Any], letor: dict[str, Any], format: str | None
-) -> Any:
+) -> Parts:
     """Let the cluster read data in parts, and show how many it has."""
     from rankwright.dask.parts import DaskParts
     from rankwright.progress import display

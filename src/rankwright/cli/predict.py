@@ -98,10 +98,11 @@ def _predict_files(
 
     paths = part_paths(data)
     wanted = replace(columns, model=ranker.features())
-    letor = {"doc_ids": doc_ids} if same_format(paths, columns.format) == LETOR else {}
+    is_text = same_format(paths, columns.format) == LETOR
+    letor: dict[str, Any] = {"doc_ids": doc_ids} if is_text else {}
     reader = partial(read_quietly, columns=wanted, jobs=jobs, **letor)
     with doing(f"Scoring {data}"), open_scores(out, kind, top) as scores:
-        for path, found in zip(paths, _scored(paths, ranker, reader, model), strict=True):
+        for path, found in zip(paths, _scored_files(paths, ranker, reader, model), strict=True):
             try:
                 if found is not None:
                     scores.add(*found)
@@ -110,7 +111,7 @@ def _predict_files(
         scores.finish()
 
 
-def _scored(paths: list[str], ranker: Any, reader: Any, model: str) -> Iterator[Any]:
+def _scored_files(paths: list[str], ranker: Any, reader: Any, model: str) -> Iterator[Any]:
     """Yield scores and documents of each file in turn; None for one without documents."""
     from rankwright.data.part_files import telling_once
 

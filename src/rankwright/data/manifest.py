@@ -86,13 +86,26 @@ def read_manifest(folder: PathLike) -> Manifest:
         if found.pop("rankwright") != "parts":
             raise ValueError
         parts = tuple(PartEntry(**part) for part in found.pop("parts"))
-        return Manifest(parts=parts, **found)
+        return _checked(Manifest(parts=parts, **found))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(
             "is not a manifest of parts. Partition the data again, or remove this file: then the "
             "parts are read without it.",
             path=path,
         ) from None
+
+
+def _checked(manifest: Manifest) -> Manifest:
+    """Raise ValueError unless what was read can be a manifest."""
+    kinds = {"name": str, "n_docs": int, "n_queries": int, "n_bytes": int, "hash": str}
+    letor = {"n_features": (int, type(None)), "zero_based": bool, "dense": bool}
+    fine = isinstance(manifest.format, str) and manifest.letor.keys() in (set(), letor.keys())
+    fine &= all(isinstance(value, letor[key]) for key, value in manifest.letor.items())
+    for part in manifest.parts:
+        fine &= all(type(getattr(part, key)) is kind for key, kind in kinds.items())
+    if not (fine and manifest.parts):
+        raise ValueError
+    return manifest
 
 
 def check_listed(folder: PathLike, paths: list[str]) -> None:

@@ -119,6 +119,7 @@ class LocalParts:
             made = function(part.open(), *args)
             spooled.append(spool.put(made))
             facts.append(measure_part(made, known.name))
+            del made  # before the next is made: memory holds one
         return LocalParts(spool, spooled, Facts(tuple(facts)))
 
     def __repr__(self) -> str:
@@ -201,6 +202,7 @@ def spool_parts(
         if part is not None:
             spooled.append(place.put(part))
             facts.append(measure_part(part, path))
+        del part  # before the next is read: memory holds one
         if callback is not None:
             callback(i + 1, len(paths))
     if not facts:
@@ -214,6 +216,7 @@ def spool_parts(
                 raise changed_error(known.name)
             place.drop(spooled[i])
             spooled[i], facts[i] = place.put(again), measure_part(again, known.name)
+            del again
     form = common_form(facts)
     for i, known in enumerate(facts):
         if not form.is_that_of(known):

@@ -6,10 +6,12 @@ removed by the next one that makes a spool in the same place.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import tempfile
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from rankwright.data.arrays import map_arrays, write_arrays
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.writing import make_held_folder, remove_leftovers
+from rankwright.exceptions import DataError
 
 _NAME = "rankwright-spool"
 
@@ -57,7 +60,8 @@ class Spool:
     def __init__(self, within: PathLike | None = None) -> None:
         place = os.fspath(within) if within is not None else tempfile.gettempdir()
         remove_leftovers(place, _NAME)
-        folder, held = make_held_folder(os.path.join(place, _NAME))
+        with _telling(place):
+            folder, held = make_held_folder(os.path.join(place, _NAME))
         self.folder = Path(folder)
         self._names = map(str, itertools.count())  # of threads, each gets its own
         self.close = weakref.finalize(self, _remove, folder, held, os.getpid())
@@ -65,15 +69,29 @@ class Spool:
     def put(self, dataset: Dataset) -> Spooled:
         """Write a data set; it may be forgotten then."""
         name = next(self._names)
-        write_arrays(dataset, self.folder, name)
-        if dataset.gathered:
-            np.save(self.folder / f"{name}.order.npy", dataset.order)
+        with _telling(str(self.folder.parent)):
+            write_arrays(dataset, self.folder, name)
+            if dataset.gathered:
+                np.save(self.folder / f"{name}.order.npy", dataset.order)
         return Spooled(self.folder, name, dataset.features)
 
     def drop(self, spooled: Spooled) -> None:
         """Remove a data set; what is mapped stays readable."""
         for path in self.folder.glob(f"{spooled.name}.*.npy"):
             path.unlink()
+
+
+@contextlib.contextmanager
+def _telling(place: str) -> Iterator[None]:
+    """Say of a place that nothing can be written there."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"cannot be written: {error.strerror or error}. Parts are kept there as arrays: name a "
+            "place with more room (spool=..., or the environment variable TMPDIR).",
+            path=place,
+        ) from None
 
 
 def _remove(folder: str, held: int, owner: int) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import glob
 import gzip
 import io
 import os
@@ -68,6 +69,8 @@ def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
         if given is None or os.fspath(path) == STANDARD:
             continue
         read = 0 if os.fspath(given) == STANDARD else given  # a file may be standard input
+        if isinstance(read, str) and glob.has_magic(read) and not os.path.exists(read):
+            read = os.path.dirname(read) or "."  # of a pattern
         folder = os.path.dirname(os.path.abspath(path))
         within = os.path.isdir(read) and os.path.exists(folder) and os.path.samefile(folder, read)
         same = os.path.isfile(path) and os.path.exists(read) and os.path.samefile(path, read)

@@ -17,7 +17,7 @@ from rankwright.data.validation import Floats
 from rankwright.losses.loss import Loss
 from rankwright.penalties import ElasticNet
 from rankwright.solvers.scores import Scores
-from rankwright.solvers.shares import Share, ShareLoss, SomeQueries
+from rankwright.solvers.shares import Share, ShareFacts, ShareLoss, SomeQueries
 
 # A few roundings: of a product and a sum, on the way there and back.
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -47,7 +47,7 @@ class Objective:
         self.loss, self.penalty = loss, penalty
         given = EachHere(shares) if isinstance(shares, Sequence) else shares
         self.shares = given.map(Share.prepare, loss)
-        self._facts = list(self.shares.tell(ShareLoss.facts))
+        self._facts: list[ShareFacts] = list(self.shares.tell(ShareLoss.facts))
         self.n_queries = max(sum(share.n_queries for share in self._facts), 1)
         self.n_features = self._facts[0].n_features
 
@@ -160,7 +160,7 @@ class Objective:
         """
         loss, slope, gradient = at_zero or self.at_zero()
         steepest = float(np.abs(gradient).max(initial=0.0))
-        largest = max(self.shares.tell(ShareLoss.largest_feature))
+        largest = float(max(self.shares.tell(ShareLoss.largest_feature)))
         return max(tol * steepest, _ROUNDING * largest * (loss + slope.size()))
 
     def violation_at_zero(self) -> float:
@@ -203,7 +203,7 @@ class Objective:
             return -math.inf
         c, at_weights = self.penalty.conjugate(gradient)
         given = scores.each, slope.each, c, self.n_queries
-        conjugate = sum(self.shares.tell(ShareLoss.conjugate, *given))
+        conjugate = float(sum(self.shares.tell(ShareLoss.conjugate, *given)))
         return -conjugate / self.n_queries - at_weights
 
 
@@ -230,5 +230,6 @@ class Sample:
 
     def hessian(self, scores: Scores) -> Floats:
         """Return the Hessian of their mean loss by weights, given the scores of all."""
-        found: Floats = reduce(add, self.parts.tell(SomeQueries.hessian, scores.each))
-        return found / self.n_queries
+        total: Floats = reduce(add, self.parts.tell(SomeQueries.hessian, scores.each))
+        mean: Floats = total / self.n_queries
+        return mean

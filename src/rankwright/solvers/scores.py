@@ -69,11 +69,11 @@ class Scores:
 
     def dot(self, other: Scores) -> float:
         """Return the inner product."""
-        return sum(self.each.tell(_dot, other.each))
+        return float(sum(self.each.tell(_dot, other.each)))
 
     def size(self) -> float:
         """Return the sum of their sizes."""
-        return sum(self.each.tell(_size))
+        return float(sum(self.each.tell(_size)))
 
     @property
     def parts(self) -> list[Floats]:
