@@ -149,7 +149,7 @@ def run_program(
 # ---- messages ----
 
 
-def packed(value: Any) -> bytes:
+def pickled(value: Any) -> bytes:
     """Return a value as bytes, with whatever of its code another process could not import."""
     import cloudpickle
 
@@ -180,7 +180,7 @@ def receive(stream: IO[bytes] | None) -> Any:
 def sendable(error: BaseException) -> BaseException:
     """Return the error as it is if it survives the journey, else its text."""
     try:
-        again = pickle.loads(packed(error))
+        again = pickle.loads(pickled(error))
     except Exception:
         return WorkerError(reason(error))
     if not isinstance(error, Exception) or str(again) != str(error):

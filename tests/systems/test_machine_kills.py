@@ -40,12 +40,12 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[An
     """Return the processes of a fit; when it is over none may be left, and no file."""
     seen: list[Any] = []
 
-    class Seen(children.Child):
+    class Seen(children.ChildMachine):
         def __init__(self, threads: int) -> None:
             super().__init__(threads)
             seen.append(self)
 
-    monkeypatch.setattr(children, "Child", Seen)
+    monkeypatch.setattr(children, "ChildMachine", Seen)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield seen
     assert all(child.process.poll() is not None for child in seen)

@@ -216,12 +216,12 @@ def children_of_fits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     started: list[Any] = []
 
-    class Seen(children.Child):
+    class Seen(children.ChildMachine):
         def __init__(self, threads: int) -> None:
             super().__init__(threads)
             started.append(self)
 
-    monkeypatch.setattr(children, "Child", Seen)
+    monkeypatch.setattr(children, "ChildMachine", Seen)
     return started
 
 

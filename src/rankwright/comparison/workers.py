@@ -23,7 +23,7 @@ from rankwright.processes import WorkerError as WorkerError
 from rankwright.processes import (
     begin_to_serve,
     how_it_ended,
-    packed,
+    pickled,
     receive,
     send,
     sendable,
@@ -84,7 +84,7 @@ def one_thread() -> Iterator[None]:
 
 def packed_call(function: Callable[..., Any], arguments: dict[str, Any]) -> bytes:
     """Return a call as bytes, with whatever of its code another process could not import."""
-    return packed((function, arguments))
+    return pickled((function, arguments))
 
 
 class Worker:
@@ -102,7 +102,7 @@ class Worker:
         return self.send(packed_call(function, arguments), listener)
 
     def send(self, call: bytes, listener: Listener | None) -> Any:
-        """Do a call that was packed, perhaps by another process."""
+        """Do a call that was pickled, perhaps by another process."""
         process = self._start()
         try:
             send(process.stdin, call)
@@ -142,7 +142,7 @@ class Worker:
 def sent(value: Any) -> bytes | None:
     """Return a value that nothing depends on as bytes; None if it cannot be sent."""
     try:
-        return packed(value)
+        return pickled(value)
     except Exception:  # whatever its class thinks of being pickled
         return None
 
@@ -160,7 +160,7 @@ def serve() -> None:
     requests, replies = begin_to_serve()
 
     def reply(kind: str, content: Any) -> None:
-        message = packed((kind, content))
+        message = pickled((kind, content))
         try:
             send(replies, message)
         except BrokenPipeError:  # nobody is left to hear it

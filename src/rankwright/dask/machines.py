@@ -22,7 +22,7 @@ from rankwright.exceptions import DataWarning
 from rankwright.trees.children import Children, free_ports
 from rankwright.trees.local_machines import balanced
 from rankwright.trees.machines import MachineLostError, SeveralMachines
-from rankwright.trees.networked import Plan, Seat
+from rankwright.trees.networked import FitPlan, Seat
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -39,7 +39,7 @@ class DaskMachines(SeveralMachines):
     ----------
     client : distributed.Client
         Connected to the cluster.
-    plan : Plan
+    plan : FitPlan
         What all machines have in common.
     bins : bytes
         The bins of the features, packed.
@@ -54,7 +54,7 @@ class DaskMachines(SeveralMachines):
     def __init__(
         self,
         client: Client,
-        plan: Plan,
+        plan: FitPlan,
         bins: bytes,
         train: Sequence[tuple[Future, int]],
         valid: Sequence[tuple[Future, int]],
@@ -183,7 +183,7 @@ def open_ports(n: int) -> list[str]:
 
 def open_machines(
     fit: str,
-    common: tuple[Plan, bytes, list[str]],
+    common: tuple[FitPlan, bytes, list[str]],
     given: Sequence[Sequence[Sequence[Made]]],
     ranks: Sequence[int],
     addresses: Sequence[str],

@@ -32,7 +32,7 @@ from rankwright.data.parts import Parts, are_alike
 from rankwright.data.reading import ReadOptions, read
 from rankwright.data.whole_queries import check_whole_queries
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.trees.networked import Plan
+from rankwright.trees.networked import FitPlan
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -155,7 +155,7 @@ class DaskParts:
         return other._keep(each, _measured(each))
 
     def machines(
-        self, plan: Plan, bins: bytes, valid: Parts | None, n: int | None, restarts: int
+        self, plan: FitPlan, bins: bytes, valid: Parts | None, n: int | None, restarts: int
     ) -> DaskMachines:
         """Return machines that grow trees of these parts, on the workers that have them."""
         if valid is not None and not isinstance(valid, DaskParts):

@@ -17,7 +17,7 @@ from rankwright.processes import (
     LENGTH,
     Process,
     how_it_ended,
-    packed,
+    pickled,
     send,
     start_python,
     waited_for,
@@ -31,7 +31,7 @@ _LOOK = 1.0  # seconds between two looks at processes that do not answer
 _LOOKS = 10  # at which a process must stand still to be given up; whoever stops us, too, is not
 
 
-class Child:
+class ChildMachine:
     """A process that is a machine (:func:`rankwright.trees.networked.serve_machine`)."""
 
     def __init__(self, threads: int) -> None:
@@ -45,7 +45,7 @@ class Child:
     def send(self, what: str, *arguments: Any) -> None:
         """Send a call, which is short: it must fit into the pipe, whatever the process does."""
         with suppress(BrokenPipeError):  # it has ended, as its replies will tell
-            send(self.process.stdin, packed((what, arguments)))
+            send(self.process.stdin, pickled((what, arguments)))
 
     def read(self) -> Any:
         """Return the answer if it is there, or None; raise EOFError if there will be none.
@@ -78,10 +78,10 @@ class Children:
     """Processes that are the machines of a fit."""
 
     def __init__(self, n: int, threads: int) -> None:
-        self.all: list[Child] = []
+        self.all: list[ChildMachine] = []
         try:
             for _ in range(n):
-                self.all.append(Child(threads))
+                self.all.append(ChildMachine(threads))
         except BaseException:
             self.end()
             raise
@@ -91,7 +91,7 @@ class Children:
         place = Spool()
         paths = [place.folder / str(seat.rank) for seat in seats]
         for seat, path in zip(seats, paths, strict=True):
-            path.write_bytes(packed(seat))
+            path.write_bytes(pickled(seat))
         self.ask([("prepare", str(path)) for path in paths])
 
     def ask_all(self, what: str, *arguments: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from rankwright.trees.boosting import Boosting, Callback
 from rankwright.trees.forest import Forest
 from rankwright.trees.local_machines import LocalMachines
 from rankwright.trees.machines import MachineLostError, SeveralMachines
-from rankwright.trees.networked import Plan
+from rankwright.trees.networked import FitPlan
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import lightgbm_params
 
@@ -57,7 +57,7 @@ class WithMachines(Protocol):
     """Parts that know where their machines are."""
 
     def machines(
-        self, plan: Plan, bins: bytes, valid: Parts | None, n: int | None, restarts: int
+        self, plan: FitPlan, bins: bytes, valid: Parts | None, n: int | None, restarts: int
     ) -> SeveralMachines:
         """Return the machines of a fit."""
 
@@ -136,7 +136,7 @@ class PartsFit:
         loss = choose_loss(ranker.loss, ranker.newton, ranker.random_state, ranker.skip_empty)
         params = {**lightgbm_params(ranker), "force_col_wise": True, "pre_partition": True}
         features = replace(parts.facts.features, owner="the training data")
-        self.plan = Plan(clone(ranker), loss, params, metric, tuple(watched), features, weights)
+        self.plan = FitPlan(clone(ranker), loss, params, metric, tuple(watched), features, weights)
         self.trees: list[str] = []
         self.lost: MachineLostError | None = None
 

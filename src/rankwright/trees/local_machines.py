@@ -9,7 +9,7 @@ from typing import Any
 from rankwright.threads import n_threads
 from rankwright.trees.children import Children, free_ports
 from rankwright.trees.machines import SeveralMachines
-from rankwright.trees.networked import Openable, Plan, Seat
+from rankwright.trees.networked import FitPlan, Openable, Seat
 
 
 class LocalMachines(SeveralMachines):
@@ -17,7 +17,7 @@ class LocalMachines(SeveralMachines):
 
     Parameters
     ----------
-    plan : Plan
+    plan : FitPlan
         What all machines have in common.
     bins : bytes
         The bins of the features, packed.
@@ -31,7 +31,7 @@ class LocalMachines(SeveralMachines):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: FitPlan,
         bins: bytes,
         train: Sequence[tuple[Openable, int]],
         valid: Sequence[tuple[Openable, int]],

@@ -26,7 +26,7 @@ from rankwright.data.validation import Floats
 from rankwright.inputs import part_data
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of
-from rankwright.processes import begin_to_serve, packed, reason, receive, send, sendable
+from rankwright.processes import begin_to_serve, pickled, reason, receive, send, sendable
 from rankwright.trees import engine, model_text
 from rankwright.trees.forest import Forest, ForestScorer
 from rankwright.trees.growing import objective_of
@@ -47,7 +47,7 @@ class Openable(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What all machines of a fit have in common.
 
     Attributes
@@ -96,7 +96,7 @@ class Seat:
 
     Attributes
     ----------
-    plan : Plan
+    plan : FitPlan
         What all have in common.
     train, valid : sequence of Openable
         Its parts; of validation parts there may be none.
@@ -112,7 +112,7 @@ class Seat:
         How many it has.
     """
 
-    plan: Plan
+    plan: FitPlan
     train: Sequence[Openable]
     valid: Sequence[Openable]
     bins: bytes
@@ -136,7 +136,7 @@ class Seat:
         }
 
 
-class Prepared:
+class PreparedMachine:
     """A machine before it meets the others: documents in bins, and the loss on them.
 
     How long that takes depends on the parts, and LightGBM does not wait long for who is late.
@@ -173,7 +173,7 @@ class Prepared:
 class NetworkedMachine(Machine):
     """A machine that grows trees with others, of documents in parts."""
 
-    def __init__(self, prepared: Prepared, booster: Booster) -> None:
+    def __init__(self, prepared: PreparedMachine, booster: Booster) -> None:
         seat = prepared.seat
         self.plan = seat.plan
         super().__init__(
@@ -225,7 +225,7 @@ def serve_machine() -> None:
             answer: tuple[str, Any] = "done", None
             try:
                 if what == "prepare":
-                    machine = Prepared(pickle.loads(Path(*arguments).read_bytes()))
+                    machine = PreparedMachine(pickle.loads(Path(*arguments).read_bytes()))
                 elif what == "connect":
                     machine = machine.connected()
                 else:
@@ -234,7 +234,7 @@ def serve_machine() -> None:
                 lost = engine.is_lightgbms(error)
                 answer = ("lost", reason(error)) if lost else ("failed", sendable(error))
             try:
-                send(replies, packed(answer))
+                send(replies, pickled(answer))
             except BrokenPipeError:  # nobody is left to hear it
                 os._exit(0)
 
