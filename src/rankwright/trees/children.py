@@ -89,6 +89,7 @@ class Children:
     def prepare(self, seats: Sequence[Seat]) -> None:
         """Give each process its seat, by a file: calls must be short."""
         place = Spool()
+        place.folder.chmod(0o700)  # what lies there is unpickled
         paths = [place.folder / str(seat.rank) for seat in seats]
         for seat, path in zip(seats, paths, strict=True):
             path.write_bytes(pickled(seat))
