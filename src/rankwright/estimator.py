@@ -65,8 +65,9 @@ class Model(Protocol):
     """Whether there is a method ``path`` over penalty weights."""
     takes_categories: ClassVar[bool] = False
     """Whether it learns from codes of categories, and not level by level."""
-    part_bytes: ClassVar[tuple[int, int]] = (0, 0)
-    """What ``fit_parts`` takes beside one part: bytes in any case, and bytes a document."""
+    part_bytes: ClassVar[tuple[float, ...]] = (0, 0)
+    """What ``fit_parts`` takes beside one part: bytes in any case, bytes a document, and which
+    share of the features."""
 
     # ---- before and after fitting ----
 

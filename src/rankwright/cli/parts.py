@@ -80,7 +80,7 @@ def read_local_parts(
     columns: Columns,
     jobs: int | None,
     max_memory: str | None = None,
-    needs: tuple[int, int] = (0, 0),
+    needs: tuple[float, ...] = (),
     **letor: Any,
 ) -> Parts:
     """Read data in parts of any format; refuse first what would need too much memory.

@@ -27,7 +27,11 @@ from rankwright.cli.terminal import (
     read_like_data,
     with_missing,
 )
-from rankwright.cli.train_parts import check_parts_options, read_training_parts
+from rankwright.cli.train_parts import (
+    check_parts_options,
+    read_training_parts,
+    saved_if_unfinished,
+)
 from rankwright.models import NAMES, make_model, model_class, paper_params
 from rankwright.progress import show_fit
 
@@ -131,7 +135,7 @@ def train(
     if alpha == "auto":
         _choose_alpha(ranker, model, found)
     fit = partial(ranker.fit_parts if in_parts else ranker.fit_dataset, found)
-    interrupt = _fit_with_progress(ranker, fit, others)
+    interrupt = _fit_with_progress(ranker, fit, others, out)
     save(ranker, out)
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
@@ -223,7 +227,9 @@ def _usual(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
     return {}
 
 
-def _fit_with_progress(ranker: Any, fit: Callable[..., Any], others: dict[str, Any]) -> Interrupt:
+def _fit_with_progress(
+    ranker: Any, fit: Callable[..., Any], others: dict[str, Any], out: str
+) -> Interrupt:
     """Fit, showing the progress; a booster that is interrupted keeps its best trees so far."""
     if not ranker.reports_progress:
         fit()
@@ -232,7 +238,7 @@ def _fit_with_progress(ranker: Any, fit: Callable[..., Any], others: dict[str, A
         with show_fit() as show:
             fit(callback=show)
         return Interrupt()
-    with interruptible() as interrupt, show_fit() as show:
+    with saved_if_unfinished(ranker, out), interruptible() as interrupt, show_fit() as show:
 
         def callback(progress: Any) -> bool:
             interrupt.may_wait = True

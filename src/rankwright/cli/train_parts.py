@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -83,3 +85,16 @@ def read_training_parts(
     if not allow_overlap:
         check_parts_apart(parts, others, f"the queries of {name} and {valid}")
     return parts, {"valid": others}
+
+
+@contextlib.contextmanager
+def saved_if_unfinished(ranker: Any, out: str) -> Iterator[None]:
+    """Save what a fit leaves that cannot go on, such as the trees before machines were lost."""
+    from rankwright.persistence import save
+    from rankwright.refitting import UnfinishedError
+
+    try:
+        yield
+    except UnfinishedError:
+        save(ranker, out)
+        raise

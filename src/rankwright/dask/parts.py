@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from rankwright.dask.cluster import check_versions, describe_cluster
 from rankwright.dask.each import DaskEach, results_of
+from rankwright.dask.machines import DaskMachines
 from rankwright.dask.recipe import Recipe, made_first, pinned
 from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
@@ -27,10 +28,11 @@ from rankwright.data.part_files import (
     same_format,
     telling_once,
 )
-from rankwright.data.parts import are_alike
+from rankwright.data.parts import Parts, are_alike
 from rankwright.data.reading import ReadOptions, read
 from rankwright.data.whole_queries import check_whole_queries
 from rankwright.exceptions import DataError, DataWarning
+from rankwright.trees.networked import FitPlan
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -151,6 +153,23 @@ class DaskParts:
         other = DaskParts.__new__(DaskParts)
         other.client = self.client
         return other._keep(each, _measured(each))
+
+    def machines(
+        self, plan: FitPlan, bins: bytes, valid: Parts | None, n: int | None, restarts: int
+    ) -> DaskMachines:
+        """Return machines that grow trees of these parts, on the workers that have them."""
+        if valid is not None and not isinstance(valid, DaskParts):
+            raise TypeError(
+                "valid must be parts on the same cluster as those that are learned from, but is a "
+                f"{type(valid).__name__}: DaskParts(client, paths)."
+            )
+        watched = [] if valid is None else valid.sized()
+        return DaskMachines(self.client, plan, bins, self.sized(), watched, n, restarts)
+
+    def sized(self) -> list[tuple[Future, int]]:
+        """Return the parts, and how many documents each has."""
+        sizes = [part.n_docs for part in self.facts.parts]
+        return list(zip(self._each.futures, sizes, strict=True))
 
     def __repr__(self) -> str:
         known = self.facts

@@ -20,7 +20,7 @@ from rankwright.blas import one_blas_thread
 from rankwright.dask.pages import give_back, know, own_limit
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
-from rankwright.data.spool import Spool
+from rankwright.data.spool import Spool, Spooled
 from rankwright.exceptions import DataError
 
 
@@ -70,6 +70,14 @@ class Recipe:
                     self.set(self.function(*given, *self.args))
                 self.notes = [str(one.message) for one in caught]
             return self._value if self._spooled is None else know(self._spooled.open())
+
+    @property
+    def spooled(self) -> Spooled:
+        """Where a data set lies on this host, as long as this object lives."""
+        self.value  # noqa: B018  # made when it is asked for first
+        assert self._spooled is not None
+        found: Spooled = self._spooled
+        return found
 
     def set(self, value: Any) -> None:
         """Keep a value that was made already."""

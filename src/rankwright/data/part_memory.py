@@ -19,21 +19,23 @@ _OVER = 3  # times its features: what one part takes while it is read
 def check_memory(
     paths: Sequence[str],
     most: int,
-    fixed: int = 0,
-    bytes_a_doc: int = 0,
+    fixed: float = 0,
+    bytes_a_doc: float = 0,
+    share: float = 0,
     *,
     format: str | None = None,
 ) -> None:
     r"""Raise unless the data can be read and learned from within so many bytes.
 
     .. math::
-        P + f + 3 b F \max_i n_i + s \sum_i n_i
+        P + f + 3 b F \max_i n_i + (s + r b F) \sum_i n_i
 
-    for parts of :math:`n_i` documents with F features of b bytes, a learner that takes f bytes and
-    s bytes a document, and P = 250 MB for the program. Files that are mapped into memory do not
-    count: the system gives their room to others when it is needed.
+    for parts of :math:`n_i` documents with F features of b bytes, a learner that takes f bytes,
+    s bytes a document and a share r of the features, and P = 250 MB for the program. Files that are
+    mapped into memory do not count: the system gives their room to others when it is needed.
     """
     sizes, width = part_sizes(paths, format)
+    bytes_a_doc = int(bytes_a_doc + share * width)
     largest, always = _OVER * max(sizes) * width, PROGRAM + fixed
     growing = bytes_a_doc * sum(sizes)
     needed = always + largest + growing
