@@ -148,6 +148,11 @@ def test_commands_by_a_cluster(client: Any, tmp_path: Path) -> None:
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     figures = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there")]
     assert figures[0] == figures[1]
+    wrong = ("--model", "online", "--stream", "--dask", address)
+    told = run("train", tmp_path / "part-0.txt", "-o", tmp_path / "m.rw", *wrong, code=2).stderr
+    assert told.splitlines()[-1] == (
+        "rankwright: --stream learns query by query on this machine: leave --dask out."
+    )
 
 
 def test_compare_by_a_cluster_of_its_own(tmp_path: Path) -> None:

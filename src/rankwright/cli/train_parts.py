@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankwright.cli.cluster import current_client
 from rankwright.cli.parts import read_local_parts
 from rankwright.cli.terminal import doing, tell_missing
 
@@ -26,6 +27,8 @@ def check_parts_options(
 ) -> None:
     """Raise for a model, or options, with which nothing can be learned from parts."""
     if not in_parts:
+        if current_client() is not None:
+            raise ValueError("--stream learns query by query on this machine: leave --dask out.")
         if max_memory is not None:
             raise ValueError(
                 "--max-memory is for data in parts: rankwright partition FILE... -o FOLDER --parts "
