@@ -98,7 +98,7 @@ def read_manifest(folder: PathLike) -> Manifest:
 def _checked(manifest: Manifest) -> Manifest:
     """Raise ValueError unless what was read can be a manifest."""
     kinds = {"name": str, "n_docs": int, "n_queries": int, "n_bytes": int, "hash": str}
-    letor = {"n_features": (int, type(None)), "zero_based": bool, "dense": bool}
+    letor: dict[str, Any] = {"n_features": int | None, "zero_based": bool, "dense": bool}
     fine = isinstance(manifest.format, str) and manifest.letor.keys() in (set(), letor.keys())
     fine &= all(isinstance(value, letor[key]) for key, value in manifest.letor.items())
     for part in manifest.parts:
