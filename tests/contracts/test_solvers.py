@@ -30,7 +30,7 @@ from rankwright.solvers.bundle import _Model
 from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.descent import Descent
 from rankwright.solvers.prox_newton import _Curvature
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from tests.contracts.test_losses import MARGINS, half_label, twin
 from tests.reference import losses as reference
 from tests.reference.losses import Evaluation, Floats
