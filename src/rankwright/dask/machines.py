@@ -8,6 +8,7 @@ the last tree on the workers that there are.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import uuid
@@ -70,7 +71,10 @@ class DaskMachines(SeveralMachines):
 
     def start(self, trees: Sequence[str]) -> None:
         """Start processes on the workers that there are now."""
-        self.client.wait_for_workers(1, timeout=_WAIT)
+        try:
+            self.client.wait_for_workers(1, timeout=_WAIT)
+        except TimeoutError:
+            raise MachineLostError("all workers were lost: the cluster has none.") from None
         threads: dict[str, int] = dict(self.client.nthreads())
         n = min(max(_FEWEST, self.n or len(threads)), len(self.train))
         self.fit, self.workers = uuid.uuid4().hex, sorted(threads)[:n]
@@ -112,29 +116,24 @@ class DaskMachines(SeveralMachines):
         """Return all results; raise for the first failure, while others may hang for ever."""
         from distributed import KilledWorker, wait
 
-        waiting = set(futures)
+        found: dict[Future, Any] = {}
         try:
-            while waiting:
-                try:
-                    done = wait(waiting, timeout=1, return_when="FIRST_COMPLETED").done
-                except TimeoutError:
-                    done = set()
-                for future in done:
-                    error = future.exception()
-                    if isinstance(error, KilledWorker):
-                        raise MachineLostError("a worker was lost: it ended in a task.")
-                    if error is not None:
-                        raise error
-                waiting -= done
+            while len(found) < len(futures):
+                waiting = [future for future in futures if future not in found]
+                # Limits everywhere: what a lost worker had done is to be done again, by it alone.
+                with contextlib.suppress(TimeoutError):
+                    for future in wait(waiting, timeout=1, return_when="FIRST_COMPLETED").done:
+                        found[future] = future.result(timeout=1)
                 there = self.client.nthreads()
                 for worker in self.workers:
                     if worker not in there:
                         raise MachineLostError(f"worker {worker} was lost: it left the cluster.")
-            found: list[Any] = self.client.gather(list(futures))
+        except KilledWorker:
+            raise MachineLostError("a worker was lost: it ended in a task.") from None
         except BaseException:
             self.client.cancel(list(futures), force=True)
             raise
-        return found
+        return [found[future] for future in futures]
 
     def _addresses(self, counts: Sequence[int], n: int) -> list[str]:
         """Return an IPv4 address and a port for each machine."""
