@@ -86,7 +86,7 @@ def read_manifest(folder: PathLike) -> Manifest:
         if found.pop("rankwright") != "parts":
             raise ValueError
         parts = tuple(PartEntry(**part) for part in found.pop("parts"))
-        return _checked(Manifest(parts=parts, **found))
+        return _plausible(Manifest(parts=parts, **found))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(
             "is not a manifest of parts. Partition the data again, or remove this file: then the "
@@ -95,7 +95,7 @@ def read_manifest(folder: PathLike) -> Manifest:
         ) from None
 
 
-def _checked(manifest: Manifest) -> Manifest:
+def _plausible(manifest: Manifest) -> Manifest:
     """Raise ValueError unless what was read can be a manifest."""
     kinds = {"name": str, "n_docs": int, "n_queries": int, "n_bytes": int, "hash": str}
     letor: dict[str, Any] = {"n_features": int | None, "zero_based": bool, "dense": bool}
