@@ -354,7 +354,7 @@ def test_columns_to_measure_by_are_kept_in_parts(tmp_path: Path) -> None:
     memory = rw.read(tmp_path / "parts", **options)
     parts = rw.read_parts(tmp_path / "parts", **options)
     model = rw.LinearRanker().fit_parts(parts)
-    metrics = ["ndcg@3", rw.metrics.AlphaNDCG(subtopics="topic")]
+    metrics: Any = ["ndcg@3", rw.metrics.AlphaNDCG(subtopics="topic")]
     whole: Any = rw.evaluate(model, memory, metrics, segments=["land"])
     found: Any = rw.evaluate(model, parts, metrics, segments=["land"])
     assert dict(whole) == dict(found)
