@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, copy_context
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,22 +42,15 @@ def on_cluster(command: Callable[..., None]) -> Callable[..., None]:
             return
         from rankwright.dask.cluster import describe_cluster, open_client
 
-        with open_client(dask, given.get("jobs")) as client, _current(client):
+        with open_client(dask, given.get("jobs")) as client:
             typer.echo(describe_cluster(client), err=True)
-            command(**given)
+            context = copy_context()
+            context.run(_client.set, client)
+            context.run(command, **given)
 
     run.__signature__ = signature.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
     run.__annotations__ = {**command.__annotations__, "dask": Dask}
     return run
-
-
-@contextlib.contextmanager
-def _current(client: Any) -> Iterator[None]:
-    token = _client.set(client)
-    try:
-        yield
-    finally:
-        _client.reset(token)
 
 
 def current_client() -> Any:

@@ -193,13 +193,12 @@ class TreeObjective:
 
     def _checked(self, values: Any, name: str) -> Floats:
         array = np.ascontiguousarray(values, dtype=np.float64)
-        n = self.groups.n_rows
-        if array.shape != (n,):
-            raise ValueError(
-                f"the loss must return a {name} for each of {n} documents, but returned an array "
-                f"of shape {array.shape}."
-            )
-        return array
+        if array.shape == (self.groups.n_rows,):
+            return array
+        raise ValueError(
+            f"the loss must return a {name} for each of {self.groups.n_rows} documents, but "
+            f"returned an array of shape {array.shape}."
+        )
 
     def _refuse(self, array: Floats, name: str, iteration: int) -> NoReturn:
         row = int(np.argmax(~np.isfinite(array) | (np.abs(array) > np.finfo(np.float32).max)))
