@@ -11,12 +11,15 @@ import numpy as np
 from rankwright.data.each import Each, EachHere, itself
 from rankwright.data.validation import Floats
 
+_DEEPEST = 3  # a step between two points: s + t (r - s)
+
 
 class Scores:
     """One number for each document, share by share: scores, or gradients by them.
 
     They can be added, subtracted and scaled; what is inside is for the shares. A formula is
-    computed when its value is needed, at once, by the operations as they are written.
+    computed when its value is needed, at once, by the operations as they are written; a formula of
+    formulas, which would grow from step to step, is computed before it is used.
 
     Parameters
     ----------
@@ -29,12 +32,18 @@ class Scores:
     def __init__(self, each: Each | Sequence[Floats]) -> None:
         self._each: Each | None = EachHere(each) if isinstance(each, Sequence) else each
         self._formula: tuple[Callable[[Any, Any], Any], Any, Any] | None = None
+        self._depth = 0  # of the formula
 
     @classmethod
     def of(cls, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Scores:
         """Return ``function(a, b)`` of scores or numbers, to be computed when it is needed."""
+        terms = [term for term in (a, b) if isinstance(term, Scores)]
+        for term in terms:
+            if term._depth == _DEEPEST:
+                term.each  # noqa: B018 - which computes it
         scores = cls.__new__(cls)
         scores._each, scores._formula = None, (function, a, b)
+        scores._depth = 1 + max(term._depth for term in terms)
         return scores
 
     @property
@@ -43,7 +52,8 @@ class Scores:
         if self._each is None:
             leaves: list[Each] = []
             plan = self._plan(leaves)
-            self._each, self._formula = leaves[0].map(_compute, plan, *leaves[1:]), None
+            self._each = leaves[0].map(_compute, plan, *leaves[1:])
+            self._formula, self._depth = None, 0
         return self._each
 
     def _plan(self, leaves: list[Each]) -> Any:
