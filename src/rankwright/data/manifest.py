@@ -16,6 +16,7 @@ from typing import Any
 from rankwright.data.files import PathLike
 from rankwright.data.writing import write_text
 from rankwright.exceptions import DataError
+from rankwright.showing import Brief
 
 NAME = "_manifest.json"
 _BLOCK = 1 << 20
@@ -32,8 +33,8 @@ class PartEntry:
     hash: str  # BLAKE2b of its bytes
 
 
-@dataclass(frozen=True)
-class Manifest:
+@dataclass(frozen=True, repr=False)
+class Manifest(Brief):
     """What is in a folder of parts.
 
     Attributes
