@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,16 @@ from rankwright.trees import BoostedRanker, BoostingProgress
 from rankwright.trees.forest import Forest
 from rankwright.trees.local_machines import balanced
 from tests.part_samples import FEW, cut, sample
+from tests.signals import default_handlers
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only")
+
+
+@pytest.fixture(autouse=True)
+def foreground() -> Iterator[None]:
+    """Hear SIGINT, also where the tests run in the background."""
+    with default_handlers():
+        yield
 
 
 @pytest.fixture(scope="module")
