@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,14 @@ def test_what_cannot_be_done_is_refused_before_reading(
     assert not os.listdir(tmp_path)
     for data in (parts, parts / "*.txt"):
         assert "lies in the folder that is read" in refused("train", data, "-o", parts / "m.rw")
+    shutil.copy(parts / "part-00000.txt", tmp_path / "a.txt")
+    pattern = tmp_path / "*.txt"
+    assert "fits the pattern" in refused("train", pattern, "-o", tmp_path / "b.txt")
+
+
+def test_a_model_beside_the_files_of_a_pattern(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "train-text" / "part-00000.txt", tmp_path / "a.txt")
+    assert run("train", tmp_path / "*.txt", "-o", tmp_path / "a.rw").exit_code == 0
 
 
 def test_other_commands_read_parts_into_memory(folder: Path, tmp_path: Path) -> None:

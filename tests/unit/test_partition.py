@@ -17,9 +17,10 @@ import pytest
 import rankwright as rw
 from rankwright.data import Manifest, partition
 from rankwright.data.hashing import hash_ids
-from rankwright.data.manifest import NAME, has_manifest, read_manifest
+from rankwright.data.manifest import has_manifest, read_manifest
 from rankwright.data.part_memory import PROGRAM, check_memory, part_sizes
 from rankwright.data.partitioning import PartitionProgress
+from rankwright.data.writing import MANIFEST
 from rankwright.exceptions import DataError
 
 
@@ -258,8 +259,8 @@ def test_parts_that_lack_or_are_more_are_found(folder: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"rankwright": "parts"}', "\xff", "[" * 10**5])
 def test_a_broken_manifest_is_told(folder: Path, text: str) -> None:
-    (folder / NAME).write_text(text, encoding="latin-1")
-    with pytest.raises(DataError, match=f"{NAME}: is not a manifest of parts"):
+    (folder / MANIFEST).write_text(text, encoding="latin-1")
+    with pytest.raises(DataError, match=f"{MANIFEST}: is not a manifest of parts"):
         rw.read_parts(folder)
 
 
@@ -277,9 +278,9 @@ def test_a_broken_manifest_is_told(folder: Path, text: str) -> None:
     ],
 )
 def test_what_a_stranger_wrote_into_a_manifest_is_told(folder: Path, key: str, value: Any) -> None:
-    found = json.loads((folder / NAME).read_text())
-    (folder / NAME).write_text(json.dumps({**found, key: value}))
-    with pytest.raises(DataError, match=f"{NAME}: is not a manifest of parts"):
+    found = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**found, key: value}))
+    with pytest.raises(DataError, match=f"{MANIFEST}: is not a manifest of parts"):
         rw.read_parts(folder)
 
 
@@ -288,7 +289,7 @@ def test_a_manifest_says_how_text_is_read(folder: Path, monkeypatch: pytest.Monk
     assert has_manifest(folder)
     monkeypatch.delattr("rankwright.data.parts.letor_form")
     assert rw.read_parts(folder).facts.n_features == 5
-    found = json.loads((folder / NAME).read_text())
+    found = json.loads((folder / MANIFEST).read_text())
     assert Manifest(**{k: found[k] for k in ("format", "letor")}, parts=()).format == "letor"
 
 

@@ -14,11 +14,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankwright.data.files import PathLike
-from rankwright.data.writing import write_text
+from rankwright.data.writing import MANIFEST, write_text
 from rankwright.exceptions import DataError
 from rankwright.showing import Brief
 
-NAME = "_manifest.json"
 _BLOCK = 1 << 20
 
 
@@ -54,7 +53,7 @@ class Manifest(Brief):
     def write(self, folder: PathLike) -> None:
         """Write it to a folder."""
         text = json.dumps({"rankwright": "parts", **asdict(self)}, indent=1)
-        write_text(os.path.join(folder, NAME), f"{text}\n")
+        write_text(os.path.join(folder, MANIFEST), f"{text}\n")
 
 
 def part_entry(path: str, n_docs: int, n_queries: int) -> PartEntry:
@@ -75,12 +74,12 @@ def hash_file(path: str) -> str:
 
 def has_manifest(folder: PathLike) -> bool:
     """Tell whether a folder has parts with a manifest."""
-    return os.path.isfile(os.path.join(folder, NAME))
+    return os.path.isfile(os.path.join(folder, MANIFEST))
 
 
 def read_manifest(folder: PathLike) -> Manifest:
     """Read the manifest of a folder; raise DataError if it is none."""
-    path = os.path.join(folder, NAME)
+    path = os.path.join(folder, MANIFEST)
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
@@ -115,9 +114,9 @@ def check_listed(folder: PathLike, paths: list[str]) -> None:
     there = {os.path.basename(path): path for path in paths}
     how = "Partition the data again, or remove the manifest"
     for name in sorted(known.keys() - there.keys()):
-        raise DataError(f"{NAME} lists {name!r}, which is not there. {how}.", path=folder)
+        raise DataError(f"{MANIFEST} lists {name!r}, which is not there. {how}.", path=folder)
     for name in sorted(there.keys() - known.keys()):
-        raise DataError(f"{NAME} does not list {name!r}. {how}.", path=folder)
+        raise DataError(f"{MANIFEST} does not list {name!r}. {how}.", path=folder)
     for name, path in there.items():
         if os.path.getsize(path) != known[name].n_bytes:
             raise changed_part(path)
@@ -136,7 +135,7 @@ def check_unchanged(path: str) -> None:
 def changed_part(path: str) -> DataError:
     """Return the error for a part that is not what was written."""
     return DataError(
-        f"has changed since it was written: {NAME} beside it has another size or hash. Partition "
-        "the data again.",
+        f"has changed since it was written: {MANIFEST} beside it has another size or hash. "
+        "Partition the data again.",
         path=path,
     )

@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import fnmatch
 import glob
 import gzip
 import io
@@ -63,14 +64,21 @@ def check_writable(path: PathLike) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+MANIFEST = "_manifest.json"  # of a folder of parts
+
+
 def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
-    """Raise if a file that is to be written is read, or lies in a folder that is."""
+    """Raise if a file that is to be written is read, or lies where it would be read."""
     for given in inputs:
         if given is None or os.fspath(path) == STANDARD:
             continue
         read = 0 if os.fspath(given) == STANDARD else given  # a file may be standard input
         if isinstance(read, str) and glob.has_magic(read) and not os.path.exists(read):
-            read = os.path.dirname(read) or "."  # of a pattern
+            if fnmatch.fnmatch(os.path.abspath(path), os.path.abspath(read)):
+                raise DataError(f"fits the pattern {read!r}: write to another place.", path=path)
+            read = os.path.dirname(read) or "."
+            if not os.path.exists(os.path.join(read, MANIFEST)):  # which knows all files beside it
+                continue
         folder = os.path.dirname(os.path.abspath(path))
         within = os.path.isdir(read) and os.path.exists(folder) and os.path.samefile(folder, read)
         same = os.path.isfile(path) and os.path.exists(read) and os.path.samefile(path, read)
