@@ -31,7 +31,7 @@ $(VENV)/tools: pyproject.toml
 	$(BIN)/python -m pip install -q --upgrade pip
 	$(BIN)/python -m pip install -q "scikit-build-core>=0.11" "nanobind>=2.4" ninja cmake
 	# The dependencies of the dev extra, without building the project itself.
-	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['frames'], *e['report'], *e['data'], *e['tune'], *e['serve'], *e['docs'], *[d for d in e['dev'] if not d.startswith('rankwright')], sep='\n')" > $(VENV)/requirements.txt
+	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['frames'], *e['report'], *e['data'], *e['tune'], *e['serve'], *e['dask'], *e['docs'], *[d for d in e['dev'] if not d.startswith('rankwright')], sep='\n')" > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install -q -r $(VENV)/requirements.txt
 	touch $@
 

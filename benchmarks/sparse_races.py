@@ -176,7 +176,7 @@ def _race(problem: Problem) -> Task:
 
 def _lbfgs(problem: Problem, goal: Goal) -> Callable[[], Run]:
     from rankwright.blas import one_blas_thread
-    from rankwright.solvers.shares import Scores
+    from rankwright.solvers.scores import Scores
 
     objective = problem.objective(1)
     # Not float32: scipy would convert it in every product.

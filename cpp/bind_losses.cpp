@@ -1,5 +1,7 @@
 #include <nanobind/stl/pair.h>
 
+#include <limits>
+
 #include "domination.hpp"
 #include "exact_sums.hpp"
 #include "hashing.hpp"
@@ -333,18 +335,26 @@ void bind_losses(nb::module_& m) {
         "scores"_a.noconvert(), "gains"_a.noconvert(), "best"_a.noconvert(), "sigma"_a, "k"_a,
         "norm"_a, "keys"_a.noconvert(), "noise"_a, "indptr"_a.noconvert(), "n_threads"_a);
     m.def(
-        "round_to_grid",
+        "largest_weighted",
         [](In<double> values, In<double> weights, int n_threads) {
             require(weights.size() == 0 || weights.size() == values.size(),
                     "weights must have a value for each row");
-            bool finite = true;
-            auto rounded = make_array<float>(values.size(), [&](float* out) {
-                finite = round_to_grid(view(values), view(weights), out, n_threads);
-            });
-            require(finite, "values must be finite");
-            return rounded;
+            WithoutGil others_run;
+            return largest_weighted(view(values), view(weights), n_threads);
         },
         "values"_a.noconvert(), "weights"_a.noconvert(), "n_threads"_a);
+    m.def(
+        "round_to_grid",
+        [](In<double> values, In<double> weights, double largest, double count, int n_threads) {
+            require(weights.size() == 0 || weights.size() == values.size(),
+                    "weights must have a value for each row");
+            require(largest >= 0 && largest <= std::numeric_limits<float>::max() && count >= 0,
+                    "largest and count must be finite");
+            return make_array<float>(values.size(), [&](float* out) {
+                round_to_grid(view(values), view(weights), largest, count, out, n_threads);
+            });
+        },
+        "values"_a.noconvert(), "weights"_a.noconvert(), "largest"_a, "count"_a, "n_threads"_a);
 }
 
 }  // namespace rankwright

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         baselines,
         client,
         comparison,
+        dask,
         data,
         distilling,
         ensemble,
@@ -40,7 +41,17 @@ if TYPE_CHECKING:
     )
     from rankwright.comparison.compare import compare  # the package has a module of this name
     from rankwright.comparison.result import Comparison
-    from rankwright.data import Dataset, from_frame, rank, read, stream, top_k, write, write_letor
+    from rankwright.data import (
+        Dataset,
+        from_frame,
+        rank,
+        read,
+        read_parts,
+        stream,
+        top_k,
+        write,
+        write_letor,
+    )
     from rankwright.distilling import distill
     from rankwright.ensemble import EnsembleRanker
     from rankwright.evaluation import Evaluation, evaluate
@@ -75,6 +86,7 @@ _WHERE = {
     "from_frame": "rankwright.data",
     "rank": "rankwright.data",
     "read": "rankwright.data",
+    "read_parts": "rankwright.data",
     "stream": "rankwright.data",
     "top_k": "rankwright.data",
     "write": "rankwright.data",
@@ -115,6 +127,7 @@ _PACKAGES = (
     "baselines",
     "client",
     "comparison",
+    "dask",
     "data",
     "distilling",
     "ensemble",
@@ -170,6 +183,7 @@ __all__ = [
     "client",
     "compare",
     "comparison",
+    "dask",
     "data",
     "distill",
     "distilling",
@@ -194,6 +208,7 @@ __all__ = [
     "problems",
     "rank",
     "read",
+    "read_parts",
     "report",
     "save",
     "scoring",

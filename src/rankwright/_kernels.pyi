@@ -933,6 +933,15 @@ def lambdarank(
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
 ]: ...
+def largest_weighted(
+    values: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> float: ...
 def round_to_grid(
     values: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
@@ -940,6 +949,8 @@ def round_to_grid(
     weights: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    largest: float,
+    count: float,
     n_threads: int,
 ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
 

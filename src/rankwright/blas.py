@@ -11,9 +11,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+_users = 0  # blocks of all threads that want one thread
+_limits: Any = None  # what they found
 _lock = threading.RLock()  # a signal may come, and its handler fork, while it is held
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -31,11 +34,20 @@ def _libraries() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let BLAS have one thread inside; no fork happens while the number changes."""
+    """Let BLAS have one thread inside; no fork happens while the number changes.
+
+    The number is one for all threads of the process: the first block changes it, the last one to
+    end restores it. Sums in one block must not change because another one ended.
+    """
+    global _users, _limits
     with _lock:
-        limits = _libraries().limit(limits=1, user_api="blas")
+        if _users == 0:
+            _limits = _libraries().limit(limits=1, user_api="blas")
+        _users += 1
     try:
         yield
     finally:
         with _lock:
-            limits.restore_original_limits()
+            _users -= 1
+            if _users == 0:
+                _limits.restore_original_limits()

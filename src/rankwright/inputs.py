@@ -18,13 +18,17 @@ from sklearn.utils import validation
 from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.alignment import Features
+from rankwright.data.categories import Categories
 from rankwright.data.dataset import Dataset
 from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
+from rankwright.data.kept import kept_numbers
 from rankwright.data.missing import Missing, filled, fills
+from rankwright.data.part_values import fills_of_parts, without_categories, without_missing
+from rankwright.data.parts import Parts, check_are_parts
 from rankwright.data.sparse import as_csr
 from rankwright.data.validation import Floats, Matrix, check_qid, check_weights
-from rankwright.exceptions import DataWarning
+from rankwright.exceptions import DataError, DataWarning
 from rankwright.scoring.frames import align_frame, as_rows, column_names, refuse_texts
 from rankwright.scoring.given import Intake, check_width, refuse_values
 from rankwright.scoring.sums import one_each, sums_of
@@ -69,6 +73,12 @@ class RankingData:
         order, groups = np.argsort(self.groups.keys, kind="stable"), self.groups
         ends = np.append(0, np.cumsum(groups.sizes[order]))
         return self.some_rows(groups.rows_of(order), Groups(ends, groups.names[order]))
+
+    def rows_of_queries(self, rows: Ints) -> RankingData:
+        """Return some of the rows, by increasing position: each query is still one range."""
+        query = self.groups.query_of_rows()[rows]
+        indptr = np.searchsorted(query, np.arange(self.groups.n_queries + 1))
+        return self.some_rows(rows, Groups(indptr, self.groups.ids))
 
     def some_rows(self, rows: Ints, groups: Groups) -> RankingData:
         """Return some of the rows, with the groups that they have."""
@@ -120,6 +130,58 @@ def check_ranking_data(
     if queries is not None:
         _check_same_in_query(queries, groups, order)
     return RankingData(matrix, labels, groups, order, documents, queries)
+
+
+def check_parts(estimator: Any, parts: Parts, *, allow_nan: bool = False) -> Parts:
+    """Validate data in parts as :func:`check_ranking_data` does data in memory.
+
+    Returns parts without what the estimator does not take: categories are told level by level, and
+    missing values are filled in. Each of the two takes another pass over the parts.
+    """
+    check_are_parts(parts)
+    missing = vars(estimator).get("missing", "error")
+    takes_missing = allow_nan or missing != "error"
+    if not getattr(estimator, "takes_categories", False):
+        parts = without_categories(parts)
+    known = parts.facts
+    estimator.n_features_in_ = known.n_features
+    _know_features(estimator, known.features.names, known.features.categories)
+    intake = Intake(type(estimator).__name__, vars(estimator))
+    most = _FINITE if allow_nan else _LARGEST
+    names = [part.name for part in known.parts]
+    parts.map_each(_refuse_values_of_part, names, intake, takes_missing, most)
+    if missing != "error":
+        estimator.fill_ = fills_of_parts(parts, missing)
+        parts = without_missing(parts, estimator.fill_)
+    return parts
+
+
+def _refuse_values_of_part(
+    part: Dataset, name: str, intake: Intake, takes_missing: bool, most: float
+) -> None:
+    try:
+        refuse_values(intake, part.X, takes_missing, most)
+    except ValueError as error:
+        raise DataError(str(error), path=name) from None
+
+
+def part_data(
+    part: Dataset, sample_weight: str | None = None, query_weight: str | None = None
+) -> RankingData:
+    """Return a part as training data; weights are columns that were kept beside the features."""
+    groups = part.groups
+    documents = _kept_weights(part, sample_weight, "sample_weight")
+    queries = _kept_weights(part, query_weight, "query_weight")
+    if queries is not None:
+        _check_same_in_query(queries, groups, None)
+    X = as_csr(part.X) if part.is_sparse else part.X
+    return RankingData(X, part.y, groups, None, documents, queries)
+
+
+def _kept_weights(part: Dataset, column: str | None, name: str) -> Floats | None:
+    if column is None:
+        return None
+    return gathered_weights(kept_numbers(part.kept, column, name), name, part.groups, None)
 
 
 def levels_up() -> int:
@@ -247,18 +309,21 @@ def _validate(
         estimator.n_features_in_ = matrix.shape[1]
     check_width(matrix.shape[1], estimator.n_features_in_, type(estimator).__name__)
     if reset:
-        set_names(estimator, names)
-        for name in ("categories_", "arithmetic_"):  # of another fit, or of an engine
-            estimator.__dict__.pop(name, None)
-        if categories:
-            estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
+        _know_features(estimator, names, categories)
     intake = Intake(type(estimator).__name__, vars(estimator))
     refuse_values(intake, matrix, takes_missing, most)
-    if reset:
-        estimator.__dict__.pop("fill_", None)
     if missing != "error":
         matrix = _without_missing(estimator, matrix, missing, reset)
     return (matrix, *others) if y else matrix
+
+
+def _know_features(estimator: Any, names: Any, categories: Categories) -> None:
+    """Keep names and categories of the features, and nothing of another fit."""
+    set_names(estimator, names)
+    for name in ("categories_", "arithmetic_", "fill_"):  # or of an engine
+        estimator.__dict__.pop(name, None)
+    if categories:
+        estimator.categories_ = {name: list(levels) for name, levels in categories.items()}
 
 
 def _without_missing(estimator: Any, X: Matrix, missing: Missing, reset: bool) -> Matrix:

@@ -1,19 +1,44 @@
-"""How processes are started: those of Python run nothing which only lies in the current folder.
+"""How processes are started, and how those of Python are spoken to.
 
-``python -c`` and empty entries of ``PYTHONPATH`` would make a ``numpy.py`` beside downloaded data
-part of the program.
+They run nothing which only lies in the current folder: ``python -c`` and empty entries of
+``PYTHONPATH`` would make a ``numpy.py`` beside downloaded data part of the program.
+
+A worker reads pickled messages from its standard input and writes others to its standard output,
+each preceded by its length. It ends as soon as its input does: none outlives the process that
+started it.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
+import select
 import signal
+import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any, TypeAlias
+
+Process: TypeAlias = subprocess.Popen[bytes]
+
+LENGTH = struct.Struct("<Q")
+"""What precedes a message."""
+
+
+class WorkerError(RuntimeError):
+    """A call that took its process with it, or whose error cannot be sent."""
+
+
+def reason(error: BaseException) -> str:
+    """Return what went wrong as one line."""
+    if isinstance(error, WorkerError):
+        return str(error)
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
 
 
 def start_python(code: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -119,6 +144,100 @@ def run_program(
         command, cwd=folder, input=given, capture_output=True, check=False, **more
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+# ---- messages ----
+
+
+def pickled(value: Any) -> bytes:
+    """Return a value as bytes, with whatever of its code another process could not import."""
+    import cloudpickle
+
+    content: bytes = cloudpickle.dumps(value)
+    return content
+
+
+def send(stream: IO[bytes] | None, content: bytes) -> None:
+    """Send a message that is packed."""
+    assert stream is not None
+    stream.write(LENGTH.pack(len(content)) + content)
+    stream.flush()
+
+
+def receive(stream: IO[bytes] | None) -> Any:
+    """Wait for a message; EOFError if there will be none."""
+    assert stream is not None
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        raise EOFError
+    (size,) = LENGTH.unpack(head)
+    content = stream.read(size)
+    if len(content) < size:
+        raise EOFError
+    return pickle.loads(content)
+
+
+def sendable(error: BaseException) -> BaseException:
+    """Return the error as it is if it survives the journey, else its text."""
+    try:
+        again = pickle.loads(pickled(error))
+    except Exception:
+        return WorkerError(reason(error))
+    if not isinstance(error, Exception) or str(again) != str(error):
+        return WorkerError(reason(error))
+    return error
+
+
+def waited_for(process: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of a process that ends, and close its pipes."""
+    code = process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    return code
+
+
+def how_it_ended(process: subprocess.Popen[bytes]) -> str:
+    """Wait for the end of a process, and tell how it ended."""
+    code = waited_for(process)
+    if code < 0:
+        return f"its process was ended by signal {-code} ({_signal_name(-code)})."
+    return f"its process ended with exit code {code}."
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "without a name"
+
+
+# ---- the worker's side ----
+
+
+def begin_to_serve() -> tuple[IO[bytes], IO[bytes]]:
+    """Make this process a worker; return where messages come from, and where answers go."""
+    # Ctrl-C is for the process that started us, which blocked it here.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what models print must not get between the replies
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    threading.Thread(target=_end_with_input, args=(requests.fileno(),), daemon=True).start()
+    return requests, replies
+
+
+def _end_with_input(descriptor: int) -> None:
+    """End the process when the other end of its input is closed, also in the middle of a call."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # hang-ups only: requests are read by the main thread
+    poll.poll()
+    os._exit(0)
+
+
+# ---- what a process of Python finds ----
 
 
 def _flags() -> list[str]:

@@ -28,6 +28,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from rankwright.data.groups import Ints
 from rankwright.data.sparse import is_sparse
 from rankwright.data.validation import Floats, Matrix
 
@@ -95,7 +96,12 @@ class Moments:
                 self._merge(*_sums_of_dense(X[begin : begin + _ROWS]))
 
     def _merge(
-        self, n: int, nonzero: Floats, squares: Floats, mean: Floats, deviations: Floats
+        self,
+        n: int,
+        nonzero: Floats | Ints,
+        squares: Floats,
+        mean: Floats,
+        deviations: Floats,
     ) -> None:
         """Add what was measured of n rows (Chan, Golub & LeVeque)."""
         if n == 0:
@@ -107,6 +113,11 @@ class Moments:
         self._squares += squares
         self._nonzero += nonzero.astype(np.int64)
         self.n_rows = total
+
+    def joined(self, other: Moments) -> Moments:
+        """Add what was measured of other rows, and return itself."""
+        self._merge(other.n_rows, other._nonzero, other._squares, other._mean, other._deviations)
+        return self
 
     def scale(self, kind: Kind = "spread") -> FeatureScale:
         """Return the scale of what was measured."""
@@ -158,7 +169,12 @@ def measured(X: Matrix) -> Moments:
 
 def by_deviation(X: Matrix) -> FeatureScale:
     """Return the standard deviations of features as a scale; 1 where they are constant."""
-    deviation = measured(X).deviations()
+    return deviations_of(measured(X))
+
+
+def deviations_of(moments: Moments) -> FeatureScale:
+    """Return the same of what was measured."""
+    deviation = moments.deviations()
     return FeatureScale(np.where(deviation > 0, deviation, 1.0))
 
 

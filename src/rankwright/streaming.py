@@ -23,9 +23,12 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwright.data import Dataset, disk, stream
-from rankwright.data.files import STANDARD, PathLike
+from rankwright.data.files import STANDARD, PathLike, can_be_read_again, is_device
 from rankwright.data.formats import LETOR, TABLES, format_of
 from rankwright.data.missing import filled, medians, medians_of_stream
+from rankwright.data.part_values import without_categories
+from rankwright.data.parts import LocalParts
+from rankwright.data.pieces import pieces_of_parts
 from rankwright.data.validation import Floats, check_count
 from rankwright.data.writing import remove_leftovers
 from rankwright.exceptions import DataError
@@ -69,7 +72,7 @@ class StreamProgress(Brief):
 
 def fit_stream(
     learner: Learner,
-    path: PathLike,
+    path: PathLike | LocalParts,
     *,
     out: PathLike | None = None,
     checkpoint: PathLike | None = None,
@@ -78,9 +81,9 @@ def fit_stream(
     n_jobs: int | None = None,
     callback: Callable[[StreamProgress], Any] | None = None,
 ) -> Learner:
-    """Learn from scratch from a LETOR file of any size, in the order of its queries.
+    """Learn from scratch from LETOR text or parts of any size, in the order of their queries.
 
-    What comes out is what ``learner.fit`` makes of the whole file with ``shuffle=False``: the same
+    What comes out is what ``learner.fit`` makes of the whole with ``shuffle=False``: the same
     bits, but for kernels and for norms of Predtron other than l2, whose sums depend on the pieces.
     So a ranker is averaged over ``n_epochs`` passes, ten by default; but since a file larger than
     memory is not shuffled, its order should be one of chance.
@@ -95,8 +98,9 @@ def fit_stream(
         It is fitted when the run is over, and not changed before; ``n_epochs`` are the passes over
         the file. Where it must know all labels beforehand and was not told, they are looked for,
         and are its ``classes``.
-    path : str or path-like
-        LETOR text, or ``"-"`` for standard input, which is passed over once and not resumed.
+    path : str, path-like or LocalParts
+        LETOR text, or ``"-"`` for standard input, which is passed over once and not resumed; or
+        data in parts of any format (:func:`rankwright.read_parts`).
     out : str or path-like, optional
         A model file to write at the end.
     checkpoint : str or path-like, optional
@@ -127,9 +131,11 @@ def fit_stream(
         raise TypeError(f"learner must be an online learner, but is {learner!r}.")
     learner.check_params()
     place = _beside(out) if checkpoint is None else checkpoint
+    parts = without_categories(path) if isinstance(path, LocalParts) else None
     run = _StreamRun(
         clone(learner),
-        os.fspath(path),
+        repr(path) if isinstance(path, LocalParts) else os.fspath(path),
+        parts,
         None if place is None else os.fspath(place),
         checkpoint_every,
         resume,
@@ -145,19 +151,21 @@ def fit_stream(
     return learner
 
 
-def is_device(path: PathLike) -> bool:
-    """Tell whether a path is there and is no file: what is written to it cannot be read again."""
-    return os.path.exists(path) and not os.path.isfile(path)
-
-
-def can_be_read_again(path: PathLike) -> bool:
-    """Tell whether data are in a file, and not in a pipe."""
-    return path != STANDARD and os.path.isfile(path)
-
-
 def _beside(out: PathLike | None) -> str | None:
     """Return where checkpoints are; beside a device, such as ``/dev/null``, there is no place."""
     return None if out is None or is_device(out) else f"{os.fspath(out)}.checkpoint"
+
+
+def _check_text(path: str) -> None:
+    """Raise unless a path is that of LETOR text."""
+    if (kind := format_of(path)) != LETOR:
+        what = "a table" if kind in TABLES else f"a TREC {kind} file"
+        raise ValueError(
+            f"a stream is LETOR text, but {path} is {what}. Convert it first: rankwright convert "
+            f"{path} FILE.txt"
+        )
+    if path != STANDARD and not os.path.exists(path):
+        raise DataError("there is no such file.", path=path)
 
 
 def _first(pieces: Iterator[Dataset]) -> Iterator[Dataset]:
@@ -173,7 +181,8 @@ def _first(pieces: Iterator[Dataset]) -> Iterator[Dataset]:
 @dataclass
 class _StreamRun:
     learner: Any
-    path: str
+    path: str  # or what parts there are, for messages
+    parts: Any
     checkpoint: str | None
     every: int
     resume: bool
@@ -230,6 +239,8 @@ class _StreamRun:
         return map(self._filled, pieces)
 
     def _stream(self, **watchers: Any) -> Iterator[Dataset]:
+        if self.parts is not None:
+            return pieces_of_parts(self.parts, PIECE, **watchers)
         how = {"n_jobs": self.n_jobs, "block_bytes": BLOCK_BYTES, **watchers}
         return stream(self.path, PIECE, allow_nan=self.learner.missing != "error", **how)
 
@@ -264,18 +275,12 @@ class _StreamRun:
     @property
     def _seekable(self) -> bool:
         """Whether the data can be read again."""
-        return can_be_read_again(self.path)
+        return self.parts is not None or can_be_read_again(self.path)
 
     def _check(self) -> None:
         check_count("checkpoint_every", self.every, least=0)
-        if (kind := format_of(self.path)) != LETOR:
-            what = "a table" if kind in TABLES else f"a TREC {kind} file"
-            raise ValueError(
-                f"a stream is LETOR text, but {self.path} is {what}. Convert it first: rankwright "
-                f"convert {self.path} FILE.txt"
-            )
-        if self.path != STANDARD and not os.path.exists(self.path):
-            raise DataError("there is no such file.", path=self.path)
+        if self.parts is None:
+            _check_text(self.path)
         if self.resume and self.checkpoint is None:
             raise ValueError("resume needs a checkpoint, or out, to know where it may be.")
         if self._seekable:

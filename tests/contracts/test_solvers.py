@@ -30,7 +30,7 @@ from rankwright.solvers.bundle import _Model
 from rankwright.solvers.coordinate_descent import coordinate_descent
 from rankwright.solvers.descent import Descent
 from rankwright.solvers.prox_newton import _Curvature
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from tests.contracts.test_losses import MARGINS, half_label, twin
 from tests.reference import losses as reference
 from tests.reference.losses import Evaluation, Floats
@@ -810,8 +810,7 @@ def test_hessian_is_summed_in_blocks(loss: str) -> None:
     scores = data.X @ np.array([0.3, -0.2, 0.1])
     total = np.zeros((3, 3))
     for q in range(data.groups.n_queries):
-        rows, part = share.some(np.array([q]))
-        total += part.hessian(scores[rows])
+        total += share.some(np.array([q])).hessian(scores)
     np.testing.assert_allclose(share.hessian(scores), total, rtol=1e-9)
 
 

@@ -195,6 +195,8 @@ def _fit_from(ranker: Any, X: Any, y: Any, qid: Any, start: Any) -> int:
     """Train with scores that start somewhere; return the number of trees with a split."""
     import lightgbm
 
+    from rankwright.trees.machine import Machine
+    from rankwright.trees.machines import OneMachine
     from rankwright.trees.objective import TreeObjective, choose_loss
 
     groups = Dataset(X, y, qid).groups
@@ -212,7 +214,9 @@ def _fit_from(ranker: Any, X: Any, y: Any, qid: Any, start: Any) -> int:
     params = {"objective": "none", "num_leaves": 7, "min_data_in_leaf": 5, "verbosity": -1}
     train = lightgbm.Dataset(X, init_score=start, params=params)
     booster = lightgbm.Booster(params, train)
-    return sum(not booster.update(fobj=objective) for _ in range(20))
+    machine = Machine(booster, [objective], {}, NDCG(), 1)
+    machines = OneMachine(machine, 1.0)
+    return sum(machines.grow(iteration) is not None for iteration in range(20))
 
 
 @every_ranker

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import rankwright as rw
 from rankwright.cli import app
 from rankwright.cli.predict import predict as command
-from rankwright.data import csv_blocks, parts, tables
+from rankwright.data import blocks, csv_blocks, tables
 from rankwright.data.columns import Columns
 from rankwright.data.scores import open_scores
 from rankwright.exceptions import DataError
@@ -49,25 +49,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[int]]:
     """Return what makes files come in small parts, or as a whole; it returns the parts' rows."""
-    read_parts = parts.read_parts
+    read_blocks = blocks.read_blocks
 
     def switch(small: bool) -> list[int]:
         sizes: list[int] = []
 
         def counted(*args: Any, **options: Any) -> Iterator[rw.Dataset]:
-            for part in read_parts(*args, **options):
+            for part in read_blocks(*args, **options):
                 sizes.append(part.n_docs)
                 yield part
 
-        monkeypatch.setattr(parts, "read_parts", counted)
-        monkeypatch.setattr(parts, "comes_in_parts", comes if small else lambda *_: False)
-        monkeypatch.setattr(parts, "WHOLE_BYTES", 0)
-        monkeypatch.setattr(parts, "BLOCK_BYTES", 3000)
+        monkeypatch.setattr(blocks, "read_blocks", counted)
+        monkeypatch.setattr(blocks, "comes_in_blocks", comes if small else lambda *_: False)
+        monkeypatch.setattr(blocks, "WHOLE_BYTES", 0)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 3000)
         monkeypatch.setattr(csv_blocks, "BLOCK_BYTES", 3000)
         monkeypatch.setattr(tables, "PART_CELLS", 500)
         return sizes
 
-    comes = parts.comes_in_parts
+    comes = blocks.comes_in_blocks
     return switch
 
 

@@ -327,7 +327,7 @@ def test_a_bar_on_a_terminal(
     arguments = [data, "--stream", "--model", "slam-perceptron", "--checkpoint-every", 64]
     train_stream(
         make_model("slam-perceptron", shuffle=False),
-        *("slam-perceptron", str(data), str(tmp_path / "a.rw")),
+        *("slam-perceptron", [str(data)], str(tmp_path / "a.rw")),
         checkpoint_every=64, resume=False, jobs=None,
     )  # fmt: skip
     assert "2,000 rounds, " in capsys.readouterr().err

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -192,7 +193,10 @@ std::string results(const Sample& sample, int n_threads) {
     std::vector<double> added(n_some * Sample::n_features);
     ForestContributions(forest, trees.counted()).write(some, added.data(), n_threads, set);
     keep(added);
-    require(round_to_grid(scores, v, rounded.data(), n_threads), "numbers are finite");
+    const double largest = largest_weighted(scores, v, n_threads);
+    require(std::isfinite(largest), "numbers are finite");
+    round_to_grid(scores, v, largest, static_cast<double>(scores.size()), rounded.data(),
+                  n_threads);
     keep(rounded);
     return bytes;
 }

@@ -14,6 +14,7 @@ from rankwright.losses import XENDCG, Domination, LambdaRank, ListNet, Stochasti
 from rankwright.metrics import NDCG, DominationError, Metric, PairwiseError
 from rankwright.trees import BoostedRanker, BoostingProgress
 from rankwright.trees.boosting import Boosting
+from rankwright.trees.forest import Forest
 from rankwright.trees.objective import TreeObjective, choose_loss, terms_of
 
 # Many data here are odd on purpose.
@@ -85,13 +86,18 @@ def objective(data: Dataset, loss: Any, **options: Any) -> TreeObjective:
     return TreeObjective(loss, data.y, data.groups, **{**given, **options})
 
 
+def pair(objective: TreeObjective, scores: Any, iteration: int = 0) -> tuple[Any, Any]:
+    """Return gradients and curvatures of an iteration, on one machine."""
+    return objective.rounded(objective.found(scores, iteration))
+
+
 @pytest.mark.parametrize("loss", [XENDCG(), LambdaRank(), ListNet()])
 def test_a_query_of_weight_2_has_twice_the_gradient(loss: Any, data: Dataset) -> None:
     scores = np.random.default_rng(0).normal(size=data.n_docs)
     weights = np.where(np.arange(data.n_queries) % 3 == 0, 2.0, 1.0)
     of_row = np.repeat(weights, data.groups.sizes)
-    plain = objective(data, loss)(scores)
-    weighted = objective(data, loss, query_weights=weights)(scores)
+    plain = pair(objective(data, loss), scores)
+    weighted = pair(objective(data, loss, query_weights=weights), scores)
     for a, b in zip(plain, weighted, strict=True):
         np.testing.assert_allclose(b, of_row * a, rtol=1e-6, atol=1e-12)
 
@@ -179,7 +185,7 @@ def test_bad_weights(name: str, change: Any, message: str, data: Dataset) -> Non
     ids=str,
 )
 def test_of_equal_values_the_first_is_the_best(metric: Metric, values: list[float]) -> None:
-    boosting = Boosting(metric, 100, 5, None)
+    boosting = Boosting(metric, 100, 5)
     for iteration, value in enumerate(values, 1):
         boosting._compare(iteration, value, measured=True)
     assert (boosting.best_iteration, boosting.best) == (2, values[1])
@@ -349,7 +355,7 @@ def test_names_of_losses() -> None:
 def test_gamma_is_drawn_anew_for_each_tree(data: Dataset) -> None:
     terms = objective(data, XENDCG(), subsample=1.0, random_state=0)
     scores = np.zeros(data.n_docs)
-    first, second = terms(scores), terms(scores)
+    first, second = (pair(terms, scores, iteration) for iteration in (0, 1))
     for draw, found in enumerate((first, second)):
         grad, hess = XENDCG().grad_and_hess(scores, data.y, data.groups, draw)
         np.testing.assert_allclose(found[0], grad, rtol=1e-6, atol=1e-9)
@@ -367,7 +373,7 @@ def test_queries_without_relevant_documents_are_skipped() -> None:
     """Whatever the loss; one that has no curvatures would have a curvature of 1 there."""
     part = Dataset(np.zeros((4, 1)), [0, 1, 0, 0], [1, 1, 2, 2])
     for loss in (XENDCG(), ListNet(), Domination(), LambdaRank(), StochasticLambdaRank()):
-        grad, hess = objective(part, loss, skip_empty=True)(np.zeros(4))
+        grad, hess = pair(objective(part, loss, skip_empty=True), np.zeros(4))
         assert (grad[:2] != 0).all()
         assert (hess[:2] != 0).all()
         assert not grad[2:].any()
@@ -389,13 +395,20 @@ def test_skipping_them_is_a_choice(data: Dataset) -> None:
 def test_a_sample_of_queries(data: Dataset) -> None:
     terms = objective(data, ListNet(skip_empty=False), subsample=0.3, random_state=5)
     seen = []
-    for _ in range(200):
-        _, hess = terms(np.zeros(data.n_docs))
+    for iteration in range(200):
+        _, hess = pair(terms, np.zeros(data.n_docs), iteration)
         of_query = np.add.reduceat(hess, data.groups.indptr[:-1]) > 0
         seen.append(of_query)
     sizes = data.groups.sizes > 1  # a single document has no curvature
     assert np.mean(seen, axis=0)[sizes].min() > 0.15
     assert np.mean(seen, axis=0)[sizes].max() < 0.45
+
+
+def test_one_query_is_always_in_the_sample(data: Dataset) -> None:
+    few = data.select([3, 8])
+    ranker = fit(few, subsample=1e-9, n_estimators=3, min_child_samples=1)
+    assert ranker.n_iter_ == 3
+    assert Forest.from_text(ranker.model_text_, 8).gain.min() > 0
 
 
 # --- parameters --------------------------------------------------------------------------------

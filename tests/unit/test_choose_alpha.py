@@ -9,7 +9,7 @@ import pytest
 
 from rankwright.data import Dataset, make_mslr_like
 from rankwright.linear import LinearRanker, choose_alpha
-from rankwright.linear.base import PathPoint
+from rankwright.linear.path_point import PathPoint
 from rankwright.metrics import NDCG, PairwiseError
 
 # Quality by weight, one row a fold.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from rankwright import Dataset
 from rankwright.data import Description, make_mslr_like
+from rankwright.data.doctor import description_of
+from rankwright.data.signs import Signs, signs_of
 
 FORMS = ("dense float64", "dense float32", "sparse float64", "sparse float32")
 forms = pytest.mark.parametrize("form", FORMS)
@@ -352,3 +355,22 @@ def test_of_many_features_the_first_are_listed() -> None:
 def test_features_without_names_are_not_listed() -> None:
     report = Dataset(np.zeros((2, 60)), [0, 1]).describe()
     assert report.features == {}
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@given(data=st.data())
+@settings(max_examples=30)
+def test_parts_are_described_as_one_data_set(sparse: bool, data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 12))
+    seed = data.draw(st.integers(0, 1000))
+    rng = np.random.default_rng(seed)
+    X = rng.choice([0.0, 1.0, 0.5, np.nan], (n, 4), p=[0.5, 0.3, 0.15, 0.05])
+    X[:, 0] = data.draw(st.sampled_from([1.0, 0.0]))
+    qid = np.sort(rng.integers(0, 4, n))
+    X[:, 1] = qid
+    y = rng.choice([0.0, 1.0, 2.0, 0.5, 7.0], n, p=[0.6, 0.2, 0.1, 0.05, 0.05])
+    matrix: Any = sp.csr_array(X) if sparse else X
+    whole = Dataset(matrix, y, qid, feature_names=list("abcd"), allow_nan=True)
+    cut = data.draw(st.integers(0, whole.n_queries))
+    pieces = [whole.select(np.arange(a, b)) for a, b in ((0, cut), (cut, whole.n_queries)) if b > a]
+    assert description_of(reduce(Signs.joined, map(signs_of, pieces))) == whole.describe()

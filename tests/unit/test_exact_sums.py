@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,12 @@ from rankwright.losses import XENDCG
 NONE = np.empty(0)
 
 
+def round_to_grid(values: Any, weights: Any, n_threads: int) -> Any:
+    """Round numbers to their own grid."""
+    largest = _kernels.largest_weighted(values, weights, n_threads)
+    return _kernels.round_to_grid(values, weights, largest, len(values), n_threads)
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=60),
@@ -25,7 +32,7 @@ NONE = np.empty(0)
 )
 def test_sums_are_exact(values: list[float], exponent: int, random: Random) -> None:
     given = np.array(values) * 2.0**-60 * 2.0**exponent
-    rounded = _kernels.round_to_grid(given, NONE, 1).astype(np.float64)
+    rounded = round_to_grid(given, NONE, 1).astype(np.float64)
     exact = sum(map(Fraction, rounded.tolist()), Fraction(0))
     shuffled = rounded.tolist()
     random.shuffle(shuffled)
@@ -38,7 +45,7 @@ def test_sums_are_exact(values: list[float], exponent: int, random: Random) -> N
 def test_sums_of_a_million_of_any_size_are_exact() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=1_000_000) * np.exp(rng.normal(0, 8, 1_000_000))
-    rounded = _kernels.round_to_grid(values, NONE, 2).astype(np.float64)
+    rounded = round_to_grid(values, NONE, 2).astype(np.float64)
     sums = {float(np.cumsum(rounded[rng.permutation(len(values))])[-1]) for _ in range(5)}
     assert len(sums) == 1
     plain = values.astype(np.float32).astype(np.float64)
@@ -56,7 +63,7 @@ def test_many_large_values_leave_room_for_a_few_tiny_ones(digits: int) -> None:
     values[tiny] = np.ldexp(
         rng.uniform(0.5, 1, len(tiny)), digits - rng.integers(44, 60, len(tiny))
     )
-    rounded = _kernels.round_to_grid(values, NONE, 1).astype(np.float64)
+    rounded = round_to_grid(values, NONE, 1).astype(np.float64)
     exact = sum(map(Fraction, rounded.tolist()), Fraction(0))
     assert exact > (n - len(tiny)) * (1 - Fraction(1, 2**23))
     assert np.count_nonzero(rounded[tiny]) > 0
@@ -67,27 +74,43 @@ def test_many_large_values_leave_room_for_a_few_tiny_ones(digits: int) -> None:
 def test_hardly_anything_is_lost() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=10_000)
-    rounded = _kernels.round_to_grid(values, NONE, 1)
+    rounded = round_to_grid(values, NONE, 1)
     np.testing.assert_allclose(rounded, values, rtol=2**-24, atol=2**-38)
 
 
 def test_weights_multiply_and_threads_change_nothing() -> None:
     rng = np.random.default_rng(0)
     values, weights = rng.normal(size=50_000), rng.uniform(0, 3, 50_000)
-    one = _kernels.round_to_grid(values, weights, 1)
-    np.testing.assert_array_equal(one, _kernels.round_to_grid(values, weights, 3))
-    np.testing.assert_array_equal(one, _kernels.round_to_grid(values * weights, NONE, 1))
+    one = round_to_grid(values, weights, 1)
+    np.testing.assert_array_equal(one, round_to_grid(values, weights, 3))
+    np.testing.assert_array_equal(one, round_to_grid(values * weights, NONE, 1))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])
 def test_what_is_not_a_float_is_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="values must be finite"):
-        _kernels.round_to_grid(np.array([1.0, bad]), NONE, 1)
+    assert np.isnan(_kernels.largest_weighted(np.array([1.0, bad]), NONE, 1))
+    with pytest.raises(ValueError, match="largest and count must be finite"):
+        _kernels.round_to_grid(np.array([1.0]), NONE, abs(bad), 1, 1)
+
+
+def test_parts_of_the_numbers_come_to_the_grid_of_all() -> None:
+    rng = np.random.default_rng(1)
+    values, weights = rng.normal(size=40_000) * 1e3, rng.uniform(0, 3, 40_000)
+    largest = max(
+        _kernels.largest_weighted(part, NONE, 1) for part in np.split(values, [100, 17_000])
+    )
+    assert largest == _kernels.largest_weighted(values, NONE, 1) == np.abs(values).max()
+    of_all = _kernels.round_to_grid(values, weights, 3 * largest, len(values), 1)
+    parts = [
+        _kernels.round_to_grid(values[rows], weights[rows], 3 * largest, len(values), 1)
+        for rows in (slice(0, 100), slice(100, 17_000), slice(17_000, None))
+    ]
+    np.testing.assert_array_equal(of_all, np.concatenate(parts))
 
 
 def test_zeros_stay_zeros() -> None:
-    np.testing.assert_array_equal(_kernels.round_to_grid(np.zeros(5), NONE, 1), np.zeros(5))
-    assert _kernels.round_to_grid(NONE, NONE, 1).shape == (0,)
+    np.testing.assert_array_equal(round_to_grid(np.zeros(5), NONE, 1), np.zeros(5))
+    assert round_to_grid(NONE, NONE, 1).shape == (0,)
 
 
 def test_gamma_in_the_kernel_is_gamma_in_numpy() -> None:

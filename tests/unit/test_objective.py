@@ -11,11 +11,12 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rankwright.data import Groups
+from rankwright.data.each import itself
 from rankwright.linear import DominationRank
 from rankwright.losses import SLAM, XENDCG, Domination, ListNet, Loss, RankLogistic
 from rankwright.penalties import ElasticNet
 from rankwright.solvers import SOLVERS, Objective, Share, choose_solver, minimize
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 
 Floats = Any
 IDS = np.arange(40) * 7 + 3
@@ -79,10 +80,11 @@ def test_a_sample_depends_on_the_ids_and_not_on_the_shares(loss: str, n_docs: in
     found = [s.hessian(o.scores(w)) for o, s in zip((one, many), samples, strict=True)]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
     assert [sample.is_all for sample in samples] == [n_docs == 10**6] * 2
-    ids = [np.sort(np.concatenate([s.groups.names for _, _, s in x.parts])) for x in samples]
+    losses = [[part.loss for part in sample.parts.tell(itself)] for sample in samples]
+    ids = [np.sort(np.concatenate([loss.groups.names for loss in own])) for own in losses]
     np.testing.assert_array_equal(ids[0], ids[1])
     assert samples[0].n_queries == samples[1].n_queries == len(ids[0])
-    n_rows = [sum(len(share.y) for _, _, share in sample.parts) for sample in samples]
+    n_rows = [sum(len(loss.y) for loss in own) for own in losses]
     assert n_rows[0] == n_rows[1]
     assert n_rows[0] >= min(n_docs, len(y))
     assert n_rows[0] - n_docs <= max(SIZES)
@@ -134,7 +136,7 @@ def test_scores_are_vectors() -> None:
         combined = a - factor * b + b
         assert [part.tolist() for part in combined.parts] == [[1.5, 2.5], [3.5]]
     with pytest.raises(ValueError, match="zip"):
-        a + Scores([np.ones(2)])
+        (a + Scores([np.ones(2)])).each  # noqa: B018
 
 
 def blas_threads() -> set[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,19 @@ from rankwright.persistence import packed
 from rankwright.refitting import EndedEarly
 from rankwright.trees import grafting
 from tests.interfaces.conftest import Cli, run
+from tests.signals import default_handlers
 
 __all__ = ["run"]
 FEW: dict[str, Any] = {"n_estimators": 6, "num_leaves": 4, "min_child_samples": 3, "n_jobs": 1}
 NAMES = ["a", "b", "c", "d"]
 Parts = tuple[rw.Dataset, ...]
+
+
+@pytest.fixture(autouse=True)
+def foreground() -> Iterator[None]:
+    """Hear SIGINT, also where the tests run in the background."""
+    with default_handlers():
+        yield
 
 
 @pytest.fixture(scope="module")

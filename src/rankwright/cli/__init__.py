@@ -29,6 +29,7 @@ from rankwright.cli import (
     info,
     log,
     noise_study,
+    partition,
     path,
     predict,
     replay,
@@ -39,6 +40,7 @@ from rankwright.cli import (
     tune,
     verify,
 )
+from rankwright.cli.cluster import on_cluster
 from rankwright.cli.columns import with_columns
 from rankwright.cli.standard import drop_output, standard_streams
 from rankwright.cli.stopping import EXIT_CODE, stop_line
@@ -94,12 +96,13 @@ def _version(
 for command in (
     info.info,
     convert.convert,
-    train.train,
+    partition.partition,
+    on_cluster(train.train),
     path.path,
-    predict.predict,
+    on_cluster(predict.predict),
     formula.formula,
-    evaluate.evaluate,
-    compare.compare,
+    on_cluster(evaluate.evaluate),
+    on_cluster(compare.compare),
     tune.tune,
     bounds.bounds,
     simulate.simulate,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.cluster import executor_asked_for
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.evaluate import Segments, Title
 from rankwright.cli.export import export_winner, refit_of
@@ -128,16 +129,17 @@ def compare(
     entries = read_entries(models)
     columns = kept_for(columns, segment or [], data, metrics)
     reader = partial(_read_with_ids, columns=columns, jobs=jobs)
+    where: Any = {"n_jobs": jobs, "executor": executor_asked_for()}
     with plain_warnings():
         parts = _read_folds(data, test, valid, folds, seed, reader)
     parts = _with_missing(parts, data, columns, entries)
     place: Any = {"folder": out, "overwrite": overwrite, "allow_overlap": allow_overlap}
     budget: Any = {"n_trials": trials, "random_state": seed, "halve_above": halve_above or None}
-    budget |= {"n_jobs": jobs, "verbose": True}
+    measured: Any = {"metrics": metrics, "segments": segment or []}
     with resumable("--overwrite"):
         with plain_warnings():
-            result = run(parts, entries, metrics=metrics, segments=segment or [], **budget, **place)
-        _study_noise(result, entries, noise or [], out, seed, jobs)
+            result = run(parts, entries, **measured, **budget, **where, **place, verbose=True)
+        _study_noise(result, entries, noise or [], out, seed, where)
         steps = next_steps(result, data, [valid, test], refit, out, columns, allow_overlap)
         result.card |= {"title": title, "files": list(filter(None, [data, valid, test]))}
         files = _write_all(result, steps, out, spreadsheet_safe, refit, export_to)
@@ -235,7 +237,7 @@ def _study_noise(
     noises: Sequence[Noise],
     out: str,
     seed: int,
-    jobs: int | None,
+    where: dict[str, Any],
 ) -> None:
     """Add the curves of the compared models, with the parameters that were chosen."""
     tuned = result.tuned(entries) if noises else []
@@ -249,7 +251,7 @@ def _study_noise(
             Path(out) / "noise-fits",
             metric=result.measure(result.metrics[0]),
             random_state=seed,
-            n_jobs=jobs,
+            **where,
         )
         result.noise.append(study)
         draw_study(study, Path(out) / f"noise-{noise.value}.svg")

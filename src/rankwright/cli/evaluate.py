@@ -22,11 +22,11 @@ from rankwright.cli.metrics import (
     print_groups,
     read_metrics,
 )
+from rankwright.cli.parts import names_parts, read_local_parts
 from rankwright.cli.standings import print_segments, print_systems
 from rankwright.cli.terminal import DataFile, Jobs, Json, doing, print_table, read_dataset
 
 if TYPE_CHECKING:
-    from rankwright.data import Dataset
     from rankwright.data.columns import Columns
     from rankwright.evaluation import Contest, Evaluation
 
@@ -106,7 +106,6 @@ def evaluate(
     """
     from rankwright.data.columns import DOC_ID
     from rankwright.evaluation import evaluate as measure
-    from rankwright.evaluation.retrieval import check_unjudged
     from rankwright.metrics import parse
 
     metrics = read_metrics(metric, subtopics=subtopics, group=group, duplicates=duplicates)
@@ -114,11 +113,11 @@ def evaluate(
     only = next(iter(paths)) if len(paths) == 1 else None
     for_several = {"reference": reference, "fail-if-worse": fail_if_worse, "report": report}
     _check_systems(paths, for_several)
-    _check_paths(data, paths, unscored, per_query, report)
-    check_unjudged(unjudged)
+    _check_paths(data, paths, unscored, unjudged, per_query, report)
     columns = kept_for(columns, segment or [], data, metrics)
     by_id = any(DOC_ID in parse(kind).needs for kind in metrics)
-    dataset, found = _read_all(data, paths, scores_format, columns, jobs, unscored, by_id)
+    read = _reader_of(data, paths, metrics, report)
+    dataset, found = read(data, paths, scores_format, columns, jobs, unscored, by_id)
     options: dict[str, Any] = {"segments": segment or [], "reference": reference}
     options["unjudged"] = unjudged
     with doing("Measuring"):
@@ -186,15 +185,18 @@ def _check_paths(
     data: str,
     paths: Mapping[str, str],
     unscored: str,
+    unjudged: str,
     per_query: str | None,
     report: str | None,
 ) -> None:
     """Raise now what would be wrong after the long reading."""
     from rankwright.data.scores import check_unscored
     from rankwright.data.writing import check_not_read, check_writable
+    from rankwright.evaluation.retrieval import check_unjudged
     from rankwright.exceptions import DataError
 
     check_unscored(unscored)
+    check_unjudged(unjudged)
     for out in (per_query, report):
         if out is not None:
             check_writable(out)
@@ -216,18 +218,13 @@ def _read_all(
     jobs: int | None,
     unscored: str,
     by_id: bool,
-) -> tuple[Dataset, dict[str, Any]]:
+) -> tuple[Any, dict[str, Any]]:
     """Return the documents, and what ranks them by name."""
     from rankwright.data import read_qrels, read_run
     from rankwright.data.formats import LETOR, format_of
     from rankwright.data.scores import read_scores
-    from rankwright.persistence import load
 
-    found: dict[str, Any] = {}
-    for name, path in paths.items():
-        if path.endswith(".rw"):
-            with doing(f"Reading {path}"):
-                found[name] = load(path)
+    found = _loaded(paths)
     others = {name: path for name, path in paths.items() if name not in found}
     if format_of(data, columns.format) == "qrels":
         if found:
@@ -236,15 +233,72 @@ def _read_all(
             dataset = read_qrels(data)
             return dataset, {n: read_run(p, format=scores_format) for n, p in others.items()}
     by_id |= any(format_of(path, scores_format) != LETOR for path in others.values())
-    wanted = replace(columns, model=_features_of(found))
-    if wanted.model is not None:  # what is measured by may be what a model looks at, too
-        features = {*columns.keep} & {*(wanted.model.names or ())}
-        wanted = replace(wanted, ignore=[name for name in columns.ignore if name not in features])
+    wanted = _columns_for(columns, found)
     dataset = read_dataset(data, columns=wanted, jobs=jobs, doc_ids=by_id)
     for name, path in others.items():
         with doing(f"Reading {path}"):
             found[name] = read_scores(path, dataset, format=scores_format, unscored=unscored)
     return dataset, {name: found[name] for name in paths}
+
+
+def _reader_of(
+    data: str, paths: Mapping[str, str], metrics: Sequence[Any], report: str | None
+) -> Any:
+    """Return what reads data and systems; raise for what cannot be measured on data in parts."""
+    from rankwright.metrics import ExposureDisparity, parse
+
+    if not names_parts(data):
+        return _read_all
+    for path in paths.values():
+        if not path.endswith(".rw"):
+            raise ValueError(f"{data} is in parts, which are measured by models (.rw), not {path}.")
+    if report is not None:
+        raise ValueError(f"--report shows documents, and needs data in memory: {data} is in parts.")
+    if any(isinstance(parse(metric), ExposureDisparity) for metric in metrics):
+        raise ValueError(f"exposure by group needs data in memory: {data} is in parts.")
+    return _read_models_and_parts
+
+
+def _read_models_and_parts(
+    data: str,
+    paths: Mapping[str, str],
+    _scores_format: str | None,
+    columns: Columns,
+    jobs: int | None,
+    _unscored: str,
+    by_id: bool,
+) -> tuple[Any, dict[str, Any]]:
+    """Return data in parts, and the models that rank them by name."""
+    from rankwright.data.formats import LETOR
+    from rankwright.data.part_files import part_paths, same_format
+
+    found = _loaded(paths)
+    text = same_format(part_paths(data), columns.format) == LETOR
+    letor: dict[str, Any] = {"doc_ids": by_id} if text else {}
+    wanted = _columns_for(columns, found)
+    return read_local_parts(data, columns=wanted, jobs=jobs, **letor), found
+
+
+def _loaded(paths: Mapping[str, str]) -> dict[str, Any]:
+    """Return the models among the systems."""
+    from rankwright.persistence import load
+
+    found: dict[str, Any] = {}
+    for name, path in paths.items():
+        if path.endswith(".rw"):
+            with doing(f"Reading {path}"):
+                found[name] = load(path)
+    return found
+
+
+def _columns_for(columns: Columns, models: Mapping[str, Any]) -> Columns:
+    """Return the columns to read for models."""
+    wanted = replace(columns, model=_features_of(models))
+    if wanted.model is None:
+        return wanted
+    # What is measured by may be what a model looks at, too.
+    features = {*columns.keep} & {*(wanted.model.names or ())}
+    return replace(wanted, ignore=[name for name in columns.ignore if name not in features])
 
 
 def _features_of(models: Mapping[str, Any]) -> Any:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.cluster import current_client
 from rankwright.cli.columns import TABLE
+from rankwright.cli.parts import names_parts
 from rankwright.cli.terminal import (
     DataFile,
     Jobs,
     OutFormat,
     doing,
     read_like_model,
+    read_quietly,
     refuse_table_options,
 )
 
@@ -44,9 +49,9 @@ def predict(
 
     No labels are needed.
     """
+    from rankwright.data.blocks import comes_in_blocks
     from rankwright.data.formats import LETOR
     from rankwright.data.lines import CannotStream
-    from rankwright.data.parts import comes_in_parts
     from rankwright.data.scores import check_scores_format, write_scores
     from rankwright.data.writing import check_not_read, check_writable
     from rankwright.estimator import as_model
@@ -58,7 +63,10 @@ def predict(
     ranker = as_model(load(model))
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need
-    if comes_in_parts(data, columns.format):
+    if names_parts(data):
+        _predict_files(ranker, model, data, out, kind, top, columns, jobs, **letor)
+        return
+    if comes_in_blocks(data, columns.format):
         try:
             _predict_parts(ranker, model, data, out, kind, top, columns, jobs, **letor)
             return
@@ -68,6 +76,69 @@ def predict(
     with doing("Scoring"):
         scores = ranker.predict_aligned(dataset)
     write_scores(scores, dataset, out, format=kind, top=top)
+
+
+def _predict_files(
+    ranker: Any,
+    model: str,
+    data: str,
+    out: str,
+    kind: str,
+    top: int | None,
+    columns: Columns,
+    jobs: int | None,
+    doc_ids: bool,
+) -> None:
+    """Read, score and write one file of data in parts after the other."""
+    from rankwright.data.formats import LETOR
+    from rankwright.data.lines import CannotStream
+    from rankwright.data.part_files import part_paths, same_format
+    from rankwright.data.scores import open_scores
+    from rankwright.exceptions import DataError
+
+    paths = part_paths(data)
+    wanted = replace(columns, model=ranker.features())
+    is_text = same_format(paths, columns.format) == LETOR
+    letor: dict[str, Any] = {"doc_ids": doc_ids} if is_text else {}
+    reader = partial(read_quietly, columns=wanted, jobs=jobs, **letor)
+    with doing(f"Scoring {data}"), open_scores(out, kind, top) as scores:
+        for path, found in zip(paths, _scored_files(paths, ranker, reader, model), strict=True):
+            try:
+                if found is not None:
+                    scores.add(*found)
+            except CannotStream as reason:
+                raise DataError(f"cannot be scored, since {reason}.", path=path) from None
+        scores.finish()
+
+
+def _scored_files(paths: list[str], ranker: Any, reader: Any, model: str) -> Iterator[Any]:
+    """Yield scores and documents of each file in turn; None for one without documents."""
+    from rankwright.data.part_files import telling_once
+
+    client = current_client()
+    if client is not None:
+        from rankwright.dask.files import map_files
+
+        yield from map_files(client, score_file, paths, ranker, reader, model)
+        return
+    told: set[str] = set()
+    for path in paths:
+        with telling_once(told, path):
+            found = score_file(path, ranker, reader, model)
+        yield found
+
+
+def score_file(path: str, ranker: Any, reader: Any, model: str) -> Any:
+    """Return the scores of a file's documents, and these without their features."""
+    import numpy as np
+
+    from rankwright.data.part_files import read_part
+
+    part = read_part(path, reader)
+    if part is None:
+        return None
+    scores = ranker.predict_aligned(ranker.align(part, path=path, name=model))
+    return scores, part.with_features(np.empty((part.n_docs, 0), dtype=np.float32))
 
 
 def _predict_parts(
@@ -82,18 +153,18 @@ def _predict_parts(
     doc_ids: bool,
 ) -> None:
     """Read, score and write one part of the data after the other."""
+    from rankwright.data.blocks import read_blocks
     from rankwright.data.files import STANDARD
     from rankwright.data.formats import LETOR, format_of
     from rankwright.data.frames import refuse_infinite
     from rankwright.data.lines import CannotStream
-    from rankwright.data.parts import read_parts
     from rankwright.data.scores import open_scores
     from rankwright.exceptions import DataError
 
     if format_of(data, columns.format) == LETOR:
         refuse_table_options(data, columns)
     wanted = replace(columns, model=ranker.features())
-    parts = read_parts(data, wanted, allow_nan=True, doc_ids=doc_ids, n_jobs=jobs)
+    parts = read_blocks(data, wanted, allow_nan=True, doc_ids=doc_ids, n_jobs=jobs)
     part: Any = None
     with doing(f"Scoring {data}", once=True), open_scores(out, kind, top) as scores:
         try:
@@ -129,8 +200,8 @@ def _scored(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False
 
 def _require_another_way(reason: Exception, data: str) -> None:
     """Raise if data that cannot be scored in parts cannot be read again either."""
+    from rankwright.data.files import can_be_read_again
     from rankwright.exceptions import DataError
-    from rankwright.streaming import can_be_read_again
 
     if can_be_read_again(data):
         return

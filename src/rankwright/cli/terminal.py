@@ -115,6 +115,12 @@ def plain_warnings() -> Iterator[None]:
 
 def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any) -> Dataset:
     """Read a file of any format, passing on the options that its format has."""
+    with doing(f"Reading {path}"):
+        return read_quietly(path, columns=columns, jobs=jobs, **letor)
+
+
+def read_quietly(path: str, *, columns: Columns, jobs: int | None, **letor: Any) -> Dataset:
+    """Read a file, and leave its warnings to the caller."""
     from rankwright.data.formats import LETOR, TABLES, format_of
     from rankwright.data.frames import read_columns, refuse_infinite
     from rankwright.data.reading import read
@@ -124,12 +130,11 @@ def read_dataset(path: str, *, columns: Columns, jobs: int | None, **letor: Any)
     if kind == LETOR:
         refuse_table_options(path, columns)
     allow_nan = columns.missing != "error"
-    with doing(f"Reading {path}"):
-        if kind not in TABLES:
-            dataset = read(path, format=kind, n_jobs=jobs, allow_nan=allow_nan, **letor)
-        else:
-            with telling_trec(path):
-                dataset = read_columns(path, columns, allow_nan=allow_nan)
+    if kind not in TABLES:
+        dataset = read(path, format=kind, n_jobs=jobs, allow_nan=allow_nan, **letor)
+    else:
+        with telling_trec(path):
+            dataset = read_columns(path, columns, allow_nan=allow_nan)
     refuse_infinite(dataset, path)
     return dataset
 
@@ -151,26 +156,30 @@ def fill_missing(columns: Columns, *models: Any) -> None:
 
 def with_missing(dataset: Dataset, path: str, columns: Columns, *models: Any) -> Dataset:
     """Say what stands for missing values, and add features that tell of them, if wanted."""
-    from rankwright.data.feature_names import feature_name
     from rankwright.data.missing import count_missing
 
     counts = count_missing(dataset.X)
+    tell_missing(counts, dataset.n_docs, dataset.features.names, path, *models)
+    return dataset.with_indicators() if columns.missing_indicator else dataset
+
+
+def tell_missing(counts: Any, n_docs: int, names: Any, path: str, *models: Any) -> None:
+    """Say what stands for missing values, of which each feature has so many."""
+    from rankwright.data.feature_names import feature_name
+
     lacking = sorted(counts.nonzero()[0].tolist(), key=lambda j: -counts[j])
     fillers = [model for model in models if "missing" in model.get_params(deep=False)]
-    if lacking and fillers:
-        shares = [
-            f"{feature_name(dataset.feature_names, j)} {counts[j] / dataset.n_docs:.1%}"
-            for j in lacking[:5]
-        ]
-        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-        what = {"zero": "0 counts", "median": "their medians count"}
-        values = sorted({what[model.missing] for model in fillers if model.missing in what})
-        typer.echo(
-            f"{path}: {', '.join(shares)}{more} missing: {' or '.join(values)} in linear and "
-            "online models (--missing).",
-            err=True,
-        )
-    return dataset.with_indicators() if columns.missing_indicator else dataset
+    if not (lacking and fillers):
+        return
+    shares = [f"{feature_name(names, j)} {counts[j] / n_docs:.1%}" for j in lacking[:5]]
+    more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+    what = {"zero": "0 counts", "median": "their medians count"}
+    values = sorted({what[model.missing] for model in fillers if model.missing in what})
+    typer.echo(
+        f"{path}: {', '.join(shares)}{more} missing: {' or '.join(values)} in linear and "
+        "online models (--missing).",
+        err=True,
+    )
 
 
 def read_like_model(

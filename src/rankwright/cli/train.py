@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwright.cli.columns import TRAINING
+from rankwright.cli.parts import MaxMemory, names_parts
 from rankwright.cli.progress import Interrupt, interruptible
 from rankwright.cli.terminal import (
     AllowOverlap,
@@ -24,11 +27,15 @@ from rankwright.cli.terminal import (
     read_like_data,
     with_missing,
 )
+from rankwright.cli.train_parts import (
+    check_parts_options,
+    read_training_parts,
+    saved_if_unfinished,
+)
 from rankwright.models import NAMES, make_model, model_class, paper_params
 from rankwright.progress import show_fit
 
 if TYPE_CHECKING:
-    from rankwright.data import Dataset
     from rankwright.data.columns import Columns
 
 Model = Annotated[
@@ -87,6 +94,7 @@ def train(
     stream: Stream = False,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
+    max_memory: MaxMemory = None,
     allow_overlap: AllowOverlap = False,
     columns: Columns = TRAINING,
     as_json: Json = False,
@@ -98,40 +106,45 @@ def train(
 
     options = {"loss": loss, "penalty": penalty, "l1_ratio": l1_ratio, "standardize": standardize}
     given = _given(options, alpha) | parse_params(param or [])
-    defaults = _defaults(model, valid is not None, data[0] if stream else None)
-    defaults |= paper_params(model) if paper else {}
+    defaults = _defaults(model, valid is not None, data[0] if stream else None, paper)
     ranker = make_model(model, **defaults | given)
     fill_missing(columns, ranker)
     if valid is not None and not ranker.takes_valid():
         raise ValueError(f"--valid is for models that grow until it is enough, not for {model}.")
-    if jobs is not None and "n_jobs" in ranker.get_params():
-        ranker.set_params(n_jobs=jobs)
+    _set_jobs(ranker, jobs)
     ranker.check_params()  # before the long reading
+    in_parts = names_parts(data) and not stream
+    check_parts_options(ranker, model, in_parts, alpha, valid, max_memory)
     check_model_path(out)
     check_not_read(out, *data, valid)
     begin = time.perf_counter()
     if stream:
         from rankwright.cli.train_stream import train_stream
 
-        places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
         if columns.missing_indicator:
             raise ValueError("--missing-indicator needs names of features: a stream has none.")
-        if len(data) > 1:
-            raise ValueError(f"--stream learns from one file, but there are {len(data)}.")
-        ranker = train_stream(ranker, model, data[0], out, **places, jobs=jobs)
+        places: dict[str, Any] = {"checkpoint_every": checkpoint_every, "resume": resume}
+        ranker = train_stream(ranker, model, data, out, **places, columns=columns, jobs=jobs)
         tell_model(out, ranker, begin, as_json)
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    dataset, others = _read_parts(ranker, data, valid, columns, jobs, allow_overlap)
+    read = partial(read_training_parts, max_memory) if in_parts else _read_parts
+    found, others = read(ranker, data, valid, columns, jobs, allow_overlap)
     begin = time.perf_counter()
     if alpha == "auto":
-        _choose_alpha(ranker, model, dataset)
-    interrupt = _fit_with_progress(ranker, dataset, others)
+        _choose_alpha(ranker, model, found)
+    fit = partial(ranker.fit_parts if in_parts else ranker.fit_dataset, found)
+    interrupt = _fit_with_progress(ranker, fit, others, out)
     save(ranker, out)
     tell_model(out, ranker, begin, as_json)
     if interrupt.signal is not None:
         raise typer.Exit(interrupt.exit_code)
+
+
+def _set_jobs(ranker: Any, jobs: int | None) -> None:
+    if jobs is not None and "n_jobs" in ranker.get_params():
+        ranker.set_params(n_jobs=jobs)
 
 
 def _given(options: dict[str, Any], alpha: str | None) -> dict[str, Any]:
@@ -154,7 +167,7 @@ def _read_parts(
     columns: Columns,
     jobs: int | None,
     allow_overlap: bool,
-) -> tuple[Dataset, dict[str, Dataset]]:
+) -> tuple[Any, dict[str, Any]]:
     """Read what is learned from, and the validation queries if there are any to stop by."""
     from rankwright.evaluation.overlap import check_apart
 
@@ -197,36 +210,42 @@ def tell_model(out: str, ranker: Any, begin: float, as_json: bool) -> None:
             print_table(["strongest feature", "weight"], rows, err=err)
 
 
-def _defaults(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
+def _defaults(model: str, validated: bool, stream: str | None, paper: bool) -> dict[str, Any]:
     """Return parameters that depend on how a model is trained."""
+    return _usual(model, validated, stream) | (paper_params(model) if paper else {})
+
+
+def _usual(model: str, validated: bool, stream: str | None) -> dict[str, Any]:
     if model == "boosted" and validated:
         return {"early_stopping_rounds": 50, "eval_train": True}
     if stream is not None:  # in the order of the file, and once if it cannot be read again
-        from rankwright.streaming import can_be_read_again
+        from rankwright.data.files import can_be_read_again
 
-        once = {} if can_be_read_again(stream) else {"n_epochs": 1}
+        once = {} if names_parts(stream) or can_be_read_again(stream) else {"n_epochs": 1}
         known = model_class(model)().get_params()
         return {k: v for k, v in ({"shuffle": False} | once).items() if k in known}
     return {}
 
 
-def _fit_with_progress(ranker: Any, dataset: Any, others: dict[str, Any]) -> Interrupt:
+def _fit_with_progress(
+    ranker: Any, fit: Callable[..., Any], others: dict[str, Any], out: str
+) -> Interrupt:
     """Fit, showing the progress; a booster that is interrupted keeps its best trees so far."""
     if not ranker.reports_progress:
-        ranker.fit_dataset(dataset)
+        fit()
         return Interrupt()
     if not ranker.stops_on_request:
         with show_fit() as show:
-            ranker.fit_dataset(dataset, show)
+            fit(callback=show)
         return Interrupt()
-    with interruptible() as interrupt, show_fit() as show:
+    with saved_if_unfinished(ranker, out), interruptible() as interrupt, show_fit() as show:
 
         def callback(progress: Any) -> bool:
             interrupt.may_wait = True
             show(progress)
             return interrupt.signal is not None
 
-        ranker.fit_dataset(dataset, callback, **others)
+        fit(callback=callback, **others)
     return interrupt
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 import threading
 import time
 import warnings
@@ -160,7 +159,7 @@ def compare(
             settings={
                 **settings,
                 "budget": _budget(folds, n_trials, halve_above),
-                "processes": n_threads(n_jobs),
+                **_place_of_work(n_jobs, executor),
             },
             seconds=time.perf_counter() - begin,
             segments=segments,
@@ -168,6 +167,13 @@ def compare(
         if folder is None:
             result.load_models()  # before their files are gone
     return result
+
+
+def _place_of_work(n_jobs: int | None, executor: Executor | None) -> dict[str, Any]:
+    """Return what the run card says: how many processes there were, or whose."""
+    if executor is None:
+        return {"processes": n_threads(n_jobs)}
+    return {"executor": getattr(executor, "description", type(executor).__name__)}
 
 
 def _one_at_a_time(callback: Callable[[Event], None] | None) -> Callable[[Event], None]:
@@ -281,24 +287,19 @@ def _run_jobs(
     failures = []
     missing = [job for job in jobs if job.name not in outcomes]
     missing.sort(key=lambda job: _ORDER.get(job.entry.family, _ORDER[""]))
-    data = place / ".data"
-    shutil.rmtree(data, ignore_errors=True)  # of a run that was killed
-    try:
-        with executor_for(n_jobs, executor=executor, folder=data, listener=callback) as calls:
-            for job, future in run_all(
-                calls, ((job, (run_search, job.arguments)) for job in missing)
-            ):
-                try:
-                    outcome = future.result()
-                except Exception as error:
-                    failures.append(Failure(*job.name, reason(error)))
-                    callback(Event("failed", *job.name, text=reason(error)))
-                    continue
-                outcomes[job.name] = _keep(outcome, job)
-                seconds = outcome.facts["search_seconds"]
-                callback(Event("done", *job.name, outcome.valid, seconds))
-    finally:
-        shutil.rmtree(data, ignore_errors=True)
+    with executor_for(
+        n_jobs, executor=executor, folder=place / ".data", listener=callback
+    ) as calls:
+        for job, future in run_all(calls, ((job, (run_search, job.arguments)) for job in missing)):
+            try:
+                outcome = future.result()
+            except Exception as error:
+                failures.append(Failure(*job.name, reason(error)))
+                callback(Event("failed", *job.name, text=reason(error)))
+                continue
+            outcomes[job.name] = _keep(outcome, job)
+            seconds = outcome.facts["search_seconds"]
+            callback(Event("done", *job.name, outcome.valid, seconds))
     return {job.name: outcomes[job.name] for job in jobs if job.name in outcomes}, failures
 
 

@@ -7,6 +7,7 @@ folds and data sets among them go by file. The results are the same.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -156,7 +157,7 @@ def executor_for(
     executor : concurrent.futures.Executor, optional
         Takes the calls in their place.
     folder : Path, optional
-        Where data goes for other processes; a temporary folder by default.
+        Where data goes for other processes, gone in the end; a temporary one by default.
     listener : callable, optional
         Hears what calls tell, unless an executor has them.
     """
@@ -168,6 +169,9 @@ def executor_for(
         if folder is None:
             temporary = tempfile.TemporaryDirectory(prefix="rankwright-")
             folder = Path(stack.enter_context(temporary))
+        else:
+            shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
         calls = Workers(n_workers, folder, listener) if executor is None else Elsewhere(
             executor, folder
         )  # fmt: skip

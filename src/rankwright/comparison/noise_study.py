@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,11 @@ from rankwright.comparison.entries import Entry, check_entry_names, lineup
 from rankwright.comparison.executors import JobExecutor, executor_for, run_all
 from rankwright.comparison.keys import described, key
 from rankwright.comparison.noise_curves import NoiseStudy
-from rankwright.comparison.store import TrialStore, open_trial_store, read_store
+from rankwright.comparison.store import TrialStore, data_beside, open_trial_store, read_store
 from rankwright.comparison.tables import csv_text
 from rankwright.comparison.telling import show_fits
 from rankwright.comparison.trial import run_trial
-from rankwright.comparison.workers import reason
+from rankwright.comparison.workers import WorkerError, reason
 from rankwright.data.arrays import fingerprint
 from rankwright.data.corruptions import Corruption, LabelNoise, find_corruption
 from rankwright.data.dataset import Dataset
@@ -59,6 +60,7 @@ def noise_study(
     metric: MetricLike = "ndcg@5",
     random_state: int = 0,
     n_jobs: int | None = 1,
+    executor: Executor | None = None,
     path: PathLike | None = None,
     callback: Callable[[Fit, int, int], None] | None = None,
     verbose: bool = False,
@@ -89,6 +91,9 @@ def noise_study(
     n_jobs : int, optional
         Processes; 1, the default, is this one, None one for each core. The results do not depend
         on it.
+    executor : concurrent.futures.Executor, optional
+        Takes the work in place of ``n_jobs`` processes, one call for each fit, which starts a
+        process where it runs. On several machines ``path`` must lie in a folder that all share.
     path : str or path-like, optional
         A file, usually ``*.jsonl``, that gets a line for each finished fit. Called again with the
         same file, only what is missing is done; lines of other data, models or settings are left
@@ -133,7 +138,7 @@ def noise_study(
     places = {entry.name: i for i, entry in enumerate(entries)}
     with (
         open_trial_store(path) as store,
-        executor_for(n_jobs) as calls,
+        executor_for(n_jobs, executor=executor, folder=data_beside(path)) as calls,
         heard(verbose, show_fits(), callback) as told,
     ):
         for done, fit in enumerate(_fits(jobs, dataset, common, store, calls), 1):
@@ -214,9 +219,16 @@ def _fits(
         yield Fit(job.level, job.trial, job.entry.name, *numbers, job.key, kept=True)
     own = ({"entry": job.entry, "level": job.level, "trial": job.trial} for job in missing)
     submitted = ((_measure_at_level, {"dataset": dataset, **given, **common}) for given in own)
+    failed: list[Exception] = []
     try:
         for job, future in run_all(calls, zip(missing, submitted, strict=True)):
-            value, seconds = future.result()
+            try:
+                value, seconds = future.result()
+            except Exception as error:
+                failed.append(_naming_fit(job, error))
+                if calls.at_once == 1:
+                    break
+                continue  # what runs beside it is finished and kept
             fit = Fit(job.level, job.trial, job.entry.name, value, seconds, job.key)
             names = {"noise": common["noise"].name, "metric": str(common["metric"])}
             figures = {name: vars(fit)[name] for name in ("level", "trial", "value", "seconds")}
@@ -224,6 +236,17 @@ def _fits(
             yield fit
     finally:
         _last.clear()
+    if failed:
+        raise failed[0]
+
+
+def _naming_fit(job: _LevelJob, error: Exception) -> Exception:
+    """Return an error that names the fit; one that was raised within it does already."""
+    if isinstance(error, ValueError):
+        return error
+    return WorkerError(
+        f"{job.entry.name} at level {job.level:g}, trial {job.trial}: {reason(error)}"
+    )
 
 
 def _measure_at_level(

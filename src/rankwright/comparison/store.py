@@ -101,6 +101,12 @@ class TrialStore:
         self.results[key] = json.loads(line)
 
 
+def data_beside(path: PathLike | None) -> Path | None:
+    """Return where data lies while a study runs elsewhere: beside its file, if it has one."""
+    place = None if path is None else Path(os.path.realpath(path))
+    return None if place is None else place.with_name(f".{place.name}.data")
+
+
 @contextlib.contextmanager
 def open_trial_store(
     path: PathLike | None, about: Mapping[str, Any] | None = None

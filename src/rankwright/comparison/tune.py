@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,11 +22,11 @@ from rankwright.comparison.halving import HALVE_ABOVE, Rung, rungs, survivors
 from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
-from rankwright.comparison.store import TrialStore, json_value, open_trial_store
+from rankwright.comparison.store import TrialStore, data_beside, json_value, open_trial_store
 from rankwright.comparison.telling import show_trials
 from rankwright.comparison.trial import TrialResult, run_trial, set_up
 from rankwright.comparison.views import study_html, study_text
-from rankwright.comparison.workers import reason
+from rankwright.comparison.workers import WorkerError, reason
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
@@ -179,6 +179,7 @@ def tune(
     random_state: int = 0,
     halve_above: int | None = HALVE_ABOVE,
     n_jobs: int | None = 1,
+    executor: Executor | None = None,
     path: PathLike | None = None,
     callback: Callable[[Trial], None] | None = None,
     verbose: bool = False,
@@ -212,6 +213,10 @@ def tune(
     n_jobs : int, optional
         Processes, which share folds and, if the sampler allows, trials; 1, the default, is this
         one, None one for each core. The results do not depend on it.
+    executor : concurrent.futures.Executor, optional
+        Takes the work in place of ``n_jobs`` processes, one call for each trial and fold, which
+        starts a process where it runs. On several machines ``path`` must lie in a folder that all
+        of them share.
     path : str or path-like, optional
         The study on disk, usually ``*.jsonl``. If it exists, the search resumes. One process at a
         time may use it.
@@ -260,7 +265,7 @@ def tune(
     with (
         shared_bins(),
         open_trial_store(path, about) as store,
-        executor_for(n_jobs) as calls,
+        executor_for(n_jobs, executor=executor, folder=data_beside(path)) as calls,
         heard(verbose, show_trials(n_fits, name), callback) as told,
     ):
         search = _Search(entry, folds, measure, known, chooser, store, calls, random_state)
@@ -361,6 +366,9 @@ class _Search:
         try:
             for future in futures:
                 results.append(future.result())
+        except (BrokenExecutor, CancelledError) as lost:  # it says nothing about the parameters
+            text = f"trial {trial.number} was lost with its executor: {reason(lost)}. Finished "
+            raise WorkerError(f"{text}trials are kept in the study, if it has a path.") from lost
         except Exception as wrong:  # told, and not tried again
             error = reason(wrong)
             for future in futures:

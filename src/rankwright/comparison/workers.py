@@ -1,8 +1,7 @@
 """Calls in processes of their own: one that crashes takes nothing with it.
 
-A worker is a Python process that runs :func:`serve`. It reads pickled calls from its standard input
-and writes replies to its standard output, each preceded by its length. It has one thread, and ends
-as soon as its input does: none outlives the process that started it.
+A worker is a Python process that runs :func:`serve` (:mod:`rankwright.processes`). It has one
+thread.
 
 What can be imported travels by its name; classes and functions of a notebook, of a session or
 within a function travel as they are (cloudpickle, on which scikit-learn's joblib stands too).
@@ -13,24 +12,31 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import select
-import signal
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwright.blas import one_blas_thread
 from rankwright.comparison.handing import opened
-from rankwright.processes import start_python
+from rankwright.processes import WorkerError as WorkerError
+from rankwright.processes import (
+    begin_to_serve,
+    how_it_ended,
+    pickled,
+    receive,
+    send,
+    sendable,
+    start_python,
+    waited_for,
+)
+from rankwright.processes import reason as reason
 
 if TYPE_CHECKING:
     import subprocess
 
 Listener: TypeAlias = Callable[[Any], None]
 
-_LENGTH = struct.Struct("<Q")
 # One thread a process: cores are filled with processes, and the results are the same on any
 # machine. Waiting threads of OpenMP must not spin.
 _ENVIRONMENT = {
@@ -40,18 +46,6 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "RANKWRIGHT_NUM_THREADS": "1",
 }
-
-
-class WorkerError(RuntimeError):
-    """A call that took its process with it, or whose error cannot be sent."""
-
-
-def reason(error: BaseException) -> str:
-    """Return what went wrong as one line."""
-    if isinstance(error, WorkerError):
-        return str(error)
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
 
 
 # ---- what a call says while it runs ----
@@ -90,14 +84,7 @@ def one_thread() -> Iterator[None]:
 
 def packed_call(function: Callable[..., Any], arguments: dict[str, Any]) -> bytes:
     """Return a call as bytes, with whatever of its code another process could not import."""
-    return _dumps((function, arguments))
-
-
-def _dumps(value: Any) -> bytes:
-    import cloudpickle
-
-    content: bytes = cloudpickle.dumps(value)
-    return content
+    return pickled((function, arguments))
 
 
 class Worker:
@@ -115,15 +102,15 @@ class Worker:
         return self.send(packed_call(function, arguments), listener)
 
     def send(self, call: bytes, listener: Listener | None) -> Any:
-        """Do a call that was packed, perhaps by another process."""
+        """Do a call that was pickled, perhaps by another process."""
         process = self._start()
         try:
-            _send(process.stdin, call)
-            kind, content = _receive(process.stdout)
+            send(process.stdin, call)
+            kind, content = receive(process.stdout)
             while kind == "told":
                 if listener is not None:
                     listener(content)
-                kind, content = _receive(process.stdout)
+                kind, content = receive(process.stdout)
         except (EOFError, BrokenPipeError):
             raise WorkerError(self._ended()) from None
         if kind == "failed":
@@ -137,7 +124,7 @@ class Worker:
             process = self._process
         if process is not None:
             process.kill()
-            _wait(process)
+            waited_for(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -149,52 +136,13 @@ class Worker:
 
     def _ended(self) -> str:
         process, self._process = self._process, None
-        if process is None:
-            return "its process ended."
-        code = _wait(process)
-        if code < 0:
-            return f"its process was ended by signal {-code} ({_signal_name(-code)})."
-        return f"its process ended with exit code {code}."
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return "without a name"
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    code = process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    return code
-
-
-def _send(stream: IO[bytes] | None, content: bytes) -> None:
-    assert stream is not None
-    stream.write(_LENGTH.pack(len(content)) + content)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes] | None) -> Any:
-    assert stream is not None
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        raise EOFError
-    (size,) = _LENGTH.unpack(head)
-    content = stream.read(size)
-    if len(content) < size:
-        raise EOFError
-    return pickle.loads(content)
+        return "its process ended." if process is None else how_it_ended(process)
 
 
 def sent(value: Any) -> bytes | None:
     """Return a value that nothing depends on as bytes; None if it cannot be sent."""
     try:
-        return _dumps(value)
+        return pickled(value)
     except Exception:  # whatever its class thinks of being pickled
         return None
 
@@ -209,26 +157,19 @@ def arrived(content: bytes | None) -> Any:
 
 def serve() -> None:
     """Do calls until the input ends."""
-    # Ctrl-C is for the process that started us, which blocked it here.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    requests = os.fdopen(os.dup(0), "rb")
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what models print must not get between the replies
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    threading.Thread(target=_end_with_input, args=(requests.fileno(),), daemon=True).start()
+    requests, replies = begin_to_serve()
 
     def reply(kind: str, content: Any) -> None:
-        message = _dumps((kind, content))
+        message = pickled((kind, content))
         try:
-            _send(replies, message)
+            send(replies, message)
         except BrokenPipeError:  # nobody is left to hear it
             os._exit(0)
 
     with one_thread(), listening(lambda message: reply("told", message)):
         while True:
             try:
-                function, arguments = _receive(requests)
+                function, arguments = receive(requests)
             except EOFError:
                 os._exit(0)
             except Exception as error:
@@ -239,23 +180,4 @@ def serve() -> None:
                 given = {name: opened(value) for name, value in arguments.items()}
                 reply("done", function(**given))
             except BaseException as error:  # reported, whatever it is
-                reply("failed", _sendable(error))
-
-
-def _end_with_input(descriptor: int) -> None:
-    """End the process when the other end of its input is closed, also in the middle of a call."""
-    poll = select.poll()
-    poll.register(descriptor, 0)  # hang-ups only: requests are read by the main thread
-    poll.poll()
-    os._exit(0)
-
-
-def _sendable(error: BaseException) -> BaseException:
-    """Return the error as it is if it survives the journey, else its text."""
-    try:
-        again = pickle.loads(_dumps(error))
-    except Exception:
-        return WorkerError(reason(error))
-    if not isinstance(error, Exception) or str(again) != str(error):
-        return WorkerError(reason(error))
-    return error
+                reply("failed", sendable(error))

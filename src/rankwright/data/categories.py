@@ -99,11 +99,47 @@ def level_of(name: str, level: str) -> str:
     return f"{name}={level}"
 
 
-def frequent_levels(codes: Floats, levels: Sequence[str], most: int = MOST) -> list[str]:
-    """Return the levels that become features: the most frequent, in the order of the levels."""
-    counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=len(levels))
-    kept = np.sort(np.argsort(-counts, kind="stable")[:most])
-    return [levels[code] for code in kept.tolist() if counts[code]]
+def level_counts(codes: Floats, levels: Sequence[str]) -> NDArray[np.int64]:
+    """Return how many documents have each level."""
+    there = codes[~np.isnan(codes)].astype(np.int64)
+    return np.bincount(there, minlength=len(levels)).astype(np.int64)
+
+
+def level_features(
+    names: Sequence[str],
+    categories: Categories,
+    counts: Mapping[str, NDArray[np.int64]],
+    most: int = MOST,
+) -> list[str]:
+    """Return the names of features in which a category is told level by level.
+
+    Levels that become features are the most frequent by ``counts``, in the order of the levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> levels = {"country": ["de", "fr", "us"]}
+    >>> level_features(["price", "country"], levels, {"country": np.array([5, 0, 2])})
+    ['price', 'country=de', 'country=us']
+    """
+    wanted: list[str] = []
+    for name in names:
+        if name not in categories:
+            wanted.append(name)
+            continue
+        frequent = np.sort(np.argsort(-counts[name], kind="stable")[:most])
+        made = [
+            level_of(name, categories[name][code])
+            for code in frequent.tolist()
+            if counts[name][code]
+        ]
+        if taken := set(made) & {*names, *wanted}:
+            raise DataError(
+                f"a level of {name!r} would have the name of the column {min(taken)!r}. "
+                "Rename the column."
+            )
+        wanted += made
+    return wanted
 
 
 def told_categories(wanted: Sequence[str], columns: Sequence[str]) -> list[str]:

@@ -17,9 +17,9 @@ from rankwright.data.categories import (
     check_same_kind,
     column_of,
     derived,
-    frequent_levels,
     indicator_of,
-    level_of,
+    level_counts,
+    level_features,
     recoded,
     warn_of_new,
 )
@@ -259,7 +259,15 @@ class Dataset(DatasetViews):
             other.features = Features(len(names), list(names), categories=categories or {})
         return other
 
-    def one_hot(self, most: int = MOST) -> Dataset:
+    def level_counts(self) -> dict[str, Ints]:
+        """Return how many documents have each level of each category."""
+        names, categories = list(self.features.names or ()), self.features.categories
+        return {
+            name: level_counts(column_of(self.X, names.index(name)), levels)
+            for name, levels in categories.items()
+        }
+
+    def one_hot(self, most: int = MOST, counts: Mapping[str, Ints] | None = None) -> Dataset:
         """Return the data set with a feature 0 or 1 for each level of its categories.
 
         Parameters
@@ -267,6 +275,8 @@ class Dataset(DatasetViews):
         most : int, default 100
             Levels of a column that become features: the most frequent ones. Documents of the others
             have 0 in all of them.
+        counts : mapping of str to ndarray, optional
+            How frequent levels are, by category; by default what :meth:`level_counts` says.
 
         Examples
         --------
@@ -277,28 +287,17 @@ class Dataset(DatasetViews):
         ['price', 'country=de', 'country=us']
         """
         names, categories = self.features.names or (), self.features.categories
-        wanted: list[str] = []
-        for j, name in enumerate(names):
-            if name in categories:
-                levels = frequent_levels(column_of(self.X, j), categories[name], most)
-                made = [level_of(name, level) for level in levels]
-                if taken := set(made) & {*names, *wanted}:
-                    raise DataError(
-                        f"a level of {name!r} would have the name of the column {min(taken)!r}. "
-                        "Rename the column."
-                    )
-                wanted += made
-            else:
-                wanted.append(name)
         if not categories:
             return self
+        wanted = level_features(names, categories, counts or self.level_counts(), most)
         features = Features(len(wanted), wanted)
         return self._with_derived(features, tell=False).aligned(features)
 
-    def with_indicators(self) -> Dataset:
+    def with_indicators(self, lacking: Ints | None = None) -> Dataset:
         """Return the data set with a feature more for each that lacks values: 1 where it does.
 
         A model that was fitted to ``price is missing`` finds it in any data that has ``price``.
+        ``lacking`` are the positions of those features, where these documents are not all.
 
         Examples
         --------
@@ -309,13 +308,13 @@ class Dataset(DatasetViews):
         """
         if self.features.names is None:
             raise ValueError("indicators of missing values need features that have names.")
-        lacking = np.flatnonzero(count_missing(self.X)).tolist()
-        made = [indicator_of(self.features.names[j]) for j in lacking]
+        found = np.flatnonzero(count_missing(self.X)) if lacking is None else lacking
+        made = [indicator_of(self.features.names[j]) for j in found.tolist()]
         if taken := set(made) & set(self.features.names):
             raise DataError(f"there is a column {min(taken)!r} already. Rename it.")
         names = [*self.features.names, *made]
         wanted = replace(self.features, n=len(names), names=names)
-        return self.aligned(wanted) if lacking else self
+        return self.aligned(wanted) if made else self
 
     def restore(self, values: ArrayLike) -> NDArray[Any]:
         """Return values, one per gathered row, in the order of the input rows."""

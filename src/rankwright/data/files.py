@@ -1,4 +1,4 @@
-"""Opening files: compression by content, and standard input."""
+"""Opening files: compression by content, standard input, and URLs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 import zstandard
 
+from rankwright.data.remote import is_remote, open_remote
 from rankwright.data.zstd import MAGIC, SKIPPABLE, ZstdFile
 from rankwright.exceptions import DataError
 
@@ -53,6 +54,34 @@ def display_name(path: PathLike) -> str:
     return "standard input" if os.fspath(path) == STANDARD else os.fspath(path)
 
 
+def is_device(path: PathLike) -> bool:
+    """Tell whether a path is there and is no file: what is written to it cannot be read again."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def can_be_read_again(path: PathLike) -> bool:
+    """Tell whether data are in a file, and not in a pipe."""
+    return path != STANDARD and os.path.isfile(path)
+
+
+def open_raw(path: PathLike) -> BinaryIO:
+    """Open a file of this machine or behind a URL for reading, as it is."""
+    if is_remote(path):
+        return open_remote(os.fspath(path))
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise DataError("there is no such file.", path=path) from None
+    except IsADirectoryError:
+        raise DataError("must be a file, but is a folder.", path=path) from None
+    except PermissionError:
+        raise DataError("may not be read: permission denied.", path=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
+    except ValueError as error:  # a NUL in the name
+        raise DataError(f"cannot be read: {error}.", path=path) from None
+
+
 @contextlib.contextmanager
 def open_binary(path: PathLike, *, text: bool = True) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file or standard input for reading; yield it, decompressed, and if it was compressed.
@@ -61,23 +90,13 @@ def open_binary(path: PathLike, *, text: bool = True) -> Iterator[tuple[BinaryIO
     """
     name = display_name(path)
     with contextlib.ExitStack() as stack:
+        raw: Any
         if os.fspath(path) == STANDARD:
             if sys.stdin is None:
                 raise DataError("cannot be read: it is closed.", path=name)
-            raw = cast(Any, sys.stdin.buffer)
+            raw = sys.stdin.buffer
         else:
-            try:
-                raw = cast(Any, stack.enter_context(open(path, "rb")))
-            except FileNotFoundError:
-                raise DataError("there is no such file.", path=path) from None
-            except IsADirectoryError:
-                raise DataError("must be a file, but is a folder.", path=path) from None
-            except PermissionError:
-                raise DataError("may not be read: permission denied.", path=path) from None
-            except OSError as error:
-                raise DataError(f"cannot be read: {error.strerror}.", path=path) from None
-            except ValueError as error:  # a NUL in the name
-                raise DataError(f"cannot be read: {error}.", path=path) from None
+            raw = stack.enter_context(open_raw(path))
         try:
             head = raw.peek(4)[:4]
         except OSError as error:

@@ -6,6 +6,7 @@ import os
 
 from rankwright.data.feature_names import listed
 from rankwright.data.files import STANDARD, PathLike, display_name, suffix
+from rankwright.data.manifest import has_manifest, read_manifest
 from rankwright.exceptions import DataError
 from rankwright.suggestions import meant
 
@@ -102,6 +103,8 @@ def parts_of(folder: PathLike) -> list[str]:
 
 
 def _format_of_folder(folder: PathLike) -> str:
+    if has_manifest(folder):
+        return check_format(read_manifest(folder).format)
     paths = parts_of(folder)
     found = {ENDINGS.get(suffix(path)) for path in paths}
     if len(found) == 1 and (kind := found.pop()) in TABLES:

@@ -212,7 +212,7 @@ def read_columns(path: PathLike, wanted: Columns, *, allow_nan: bool = False) ->
     )
 
 
-def read_parts_of_table(
+def read_blocks_of_table(
     path: PathLike, wanted: Columns, *, allow_nan: bool = False
 ) -> Iterator[Dataset]:
     """Do what :func:`read_columns` does, a part of the rows at a time, in bounded memory.

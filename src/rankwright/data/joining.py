@@ -49,4 +49,6 @@ def _concatenated(parts: list[Dataset]) -> Dataset:
     X = sp.csr_array(sp.vstack(Xs)) if sparse else np.concatenate(Xs)
     y = np.concatenate([part.y for part in parts])
     qid = join_ids([part.qid for part in parts])
-    return Dataset.from_checked(X, y, qid, parts[0].features)
+    docs = [part.doc_ids for part in parts if part.doc_ids is not None]
+    named = join_texts(docs) if len(docs) == len(parts) else None
+    return Dataset.from_checked(X, y, qid, parts[0].features, named)

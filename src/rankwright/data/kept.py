@@ -53,3 +53,23 @@ def check_kept(given: Mapping[str, ArrayLike] | None, n_rows: int) -> Kept:
 def take_rows(kept: Kept, rows: Any) -> Kept:
     """Return some rows of each column."""
     return {name: column[rows] for name, column in kept.items()}
+
+
+def kept_numbers(kept: Kept, column: str, name: str) -> NDArray[np.float64]:
+    """Return a kept column as numbers; ``name`` is what they are to be, for messages.
+
+    Examples
+    --------
+    >>> kept_numbers({"w": np.array(["1", "0.5"])}, "w", "sample_weight")
+    array([1. , 0.5])
+    """
+    if column not in kept:
+        there = f"only {', '.join(map(repr, kept))}" if kept else "none"
+        raise ValueError(
+            f"{name} must be a column that is kept beside the features, but {column!r} is not: "
+            f"there is {there}. Read the data with keep=[{column!r}]."
+        )
+    try:
+        return kept[column].astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{name} must be numbers, but the column {column!r}: {error}.") from None

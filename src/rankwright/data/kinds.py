@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from rankwright.data.validation import Matrix
 
+KINDS = ("0/1", "integer", "real")  # each has the values of those before it
 _BLOCK = 1 << 18  # values that are looked at together, so that they stay in the cache
 
 

@@ -50,11 +50,20 @@ def medians_of_stream(pieces: Callable[..., Iterable[Any]]) -> Floats:
         first, last = np.searchsorted(wanted[0], [begin, begin + piece.n_docs])
         sample.append(piece.X[wanted[0][first:last] - begin])
         begin += piece.n_docs
-    found = _medians(_stacked(sample))
+    return medians_of_samples(sample, lambda rare: [piece.X[:, rare] for piece in pieces()])
+
+
+def medians_of_samples(
+    samples: Sequence[Matrix], columns: Callable[[Ints], Sequence[Matrix]]
+) -> Floats:
+    """Return the medians of rows that are taken for all.
+
+    ``columns`` returns all values of some features, for those that no row of the samples has.
+    """
+    found = _medians(_stacked(samples))
     rare = np.flatnonzero(np.isnan(found))
-    if len(rare):  # no value among those rows: look at all of them
-        columns = [piece.X[:, rare] for piece in pieces()]
-        found[rare] = _medians(_stacked(columns))
+    if len(rare):
+        found[rare] = _medians(_stacked(columns(rare)))
     return np.nan_to_num(found, nan=0.0)
 
 

@@ -11,7 +11,11 @@ from rankwright.data.download import fetch
 from rankwright.data.frames import from_frame, read_frame, write_frame
 from rankwright.data.groups import Groups
 from rankwright.data.letor import read_letor, stream, write_letor
+from rankwright.data.manifest import Manifest
 from rankwright.data.noise import augment, perturb_labels
+from rankwright.data.part_facts import Facts, PartFacts
+from rankwright.data.partitioning import partition
+from rankwright.data.parts import LocalParts, Parts, read_parts
 from rankwright.data.ranks import rank, top_k
 from rankwright.data.reading import read, write
 from rankwright.data.scores import read_run, read_scores, write_scores
@@ -31,9 +35,14 @@ __all__ = [
     "Corruption",
     "Dataset",
     "Description",
+    "Facts",
     "Finding",
     "Groups",
     "LabelNoise",
+    "LocalParts",
+    "Manifest",
+    "PartFacts",
+    "Parts",
     "PositionBased",
     "Run",
     "UserBrowsing",
@@ -45,11 +54,13 @@ __all__ = [
     "make_mslr_like",
     "make_shop",
     "make_web_like",
+    "partition",
     "perturb_labels",
     "rank",
     "read",
     "read_frame",
     "read_letor",
+    "read_parts",
     "read_qrels",
     "read_run",
     "read_scores",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -9,7 +10,9 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike, display_name
 from rankwright.data.formats import TABLES, TREC, format_of, format_to_write
 from rankwright.data.frames import read_frame, write_frame
+from rankwright.data.joining import join_datasets
 from rankwright.data.letor import read_letor, write_letor
+from rankwright.data.part_files import known_form, part_paths
 from rankwright.data.trec import refuse_trec, telling_trec, write_qrels
 from rankwright.exceptions import DataError
 
@@ -50,7 +53,8 @@ def read(path: PathLike, *, format: str | None = None, **options: Unpack[ReadOpt
     Parameters
     ----------
     path : str or path-like
-        The file, or a folder with the parts of a table.
+        The file, a folder with the parts of a table, or one that
+        :func:`rankwright.data.partition` wrote.
     format : {"letor", "parquet", "csv", "tsv", "jsonl"}, optional
         The format; by default the name tells: ``.txt``, ``.svm``, ``.letor``, ``.dat`` or no ending
         for LETOR text, ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` for tables.
@@ -69,7 +73,16 @@ def read(path: PathLike, *, format: str | None = None, **options: Unpack[ReadOpt
     with telling_trec(path):
         if kind in TABLES:
             return read_frame(path, format=kind, **given)
+        if os.path.isdir(path):
+            return _read_letor_parts(path, given)
         return read_letor(path, **given)
+
+
+def _read_letor_parts(folder: PathLike, options: dict[str, Any]) -> Dataset:
+    """Read the parts of a folder with a manifest into one data set in memory."""
+    paths = part_paths(folder)
+    form = {**known_form(paths), **options}
+    return join_datasets({path: read_letor(path, **form) for path in paths})
 
 
 def write(

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from rankwright.data.columns import DOC_ID, Columns
 from rankwright.data.feature_names import listed
-from rankwright.data.files import STANDARD, PathLike, display_name, open_binary
+from rankwright.data.files import STANDARD, PathLike, display_name, open_binary, open_raw
 from rankwright.data.formats import format_of, parts_of, require_table
 from rankwright.data.lines import CannotStream
+from rankwright.data.remote import is_remote
 from rankwright.exceptions import DataError
 from rankwright.extras import load_extra
 
@@ -48,7 +49,7 @@ def load_table(path: PathLike, wanted: Columns) -> Any:
         table = _load_file(path, kind, wanted)
     else:
         parts = parts_of(path)
-        table = _joined([(part, _load_file(part, kind, wanted)) for part in parts], wanted)
+        table = join_tables([(part, _load_file(part, kind, wanted)) for part in parts], wanted)
     # Of two columns with this name, from_frame tells.
     if kind in ("csv", "tsv") and table.column_names.count(wanted.qid) == 1:
         table = plain_integers(table, str(wanted.qid))
@@ -185,9 +186,9 @@ def _opened(path: PathLike, kind: str, arrow: Any) -> Iterator[tuple[Any, bytes]
     """
     plain = os.fspath(path) != STANDARD and Path(path).suffix.lower() not in (".gz", ".zst")
     if kind == "parquet" and plain:
-        if not Path(path).is_file():
+        if not is_remote(path) and not Path(path).is_file():
             raise DataError("there is no such file.", path=path)
-        with open(path, "rb") as file:
+        with open_raw(path) as file:
             yield file, b""
     else:
         with open_binary(path, text=kind != "parquet") as (stream, _):
@@ -195,7 +196,7 @@ def _opened(path: PathLike, kind: str, arrow: Any) -> Iterator[tuple[Any, bytes]
         yield arrow.BufferReader(content), content[:HEAD_BYTES]
 
 
-def _joined(parts: list[tuple[str, Any]], wanted: Columns) -> Any:
+def join_tables(parts: list[tuple[str, Any]], wanted: Columns) -> Any:
     """Return the parts of a table as one: columns by name, ids as texts where one has texts."""
     arrow = import_frames("pyarrow")
     first_path, first = parts[0]

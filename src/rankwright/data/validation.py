@@ -171,10 +171,14 @@ def check_names(names: Sequence[str] | None, n_features: int) -> list[str] | Non
     return result
 
 
+class NoDocuments(DataError):  # noqa: N818 (it is a DataError to all but those who know better)
+    """There is no document at all."""
+
+
 def require_rows(n_rows: int, path: str | None = None) -> None:
     """Raise if there is no document at all."""
     if n_rows == 0:
-        raise DataError("there must be at least one document, but there is none.", path=path)
+        raise NoDocuments("there must be at least one document, but there is none.", path=path)
 
 
 def _float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:

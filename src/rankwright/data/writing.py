@@ -23,6 +23,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import fnmatch
+import glob
 import gzip
 import io
 import os
@@ -38,6 +40,7 @@ import zstandard
 
 from rankwright.data import disk
 from rankwright.data.files import STANDARD, PathLike
+from rankwright.data.remote import refuse_remote
 from rankwright.exceptions import DataError
 
 _MOST_LINKS = 40  # as the kernel
@@ -48,6 +51,7 @@ def check_writable(path: PathLike) -> None:
     if os.fspath(path) == STANDARD:
         _standard_output()
         return
+    refuse_remote(path)
     target = _follow_links(path)
     folder = os.path.dirname(target)
     if not os.path.lexists(folder):
@@ -60,12 +64,21 @@ def check_writable(path: PathLike) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+MANIFEST = "_manifest.json"  # of a folder of parts
+
+
 def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
-    """Raise if a file that is to be written is read, or lies in a folder that is."""
+    """Raise if a file that is to be written is read, or lies where it would be read."""
     for given in inputs:
         if given is None or os.fspath(path) == STANDARD:
             continue
         read = 0 if os.fspath(given) == STANDARD else given  # a file may be standard input
+        if isinstance(read, str) and glob.has_magic(read) and not os.path.exists(read):
+            if fnmatch.fnmatch(os.path.abspath(path), os.path.abspath(read)):
+                raise DataError(f"fits the pattern {read!r}: write to another place.", path=path)
+            read = os.path.dirname(read) or "."
+            if not os.path.exists(os.path.join(read, MANIFEST)):  # which knows all files beside it
+                continue
         folder = os.path.dirname(os.path.abspath(path))
         within = os.path.isdir(read) and os.path.exists(folder) and os.path.samefile(folder, read)
         same = os.path.isfile(path) and os.path.exists(read) and os.path.samefile(path, read)
@@ -76,6 +89,7 @@ def check_not_read(path: PathLike, *inputs: PathLike | None) -> None:
 
 def check_writable_folder(path: PathLike) -> None:
     """Raise a DataError if a folder cannot be made or written to; make nothing."""
+    refuse_remote(path)
     place = os.path.abspath(path)
     while not os.path.lexists(place):
         place = os.path.dirname(place)
@@ -100,6 +114,7 @@ def write_atomically(path: PathLike) -> Iterator[IO[bytes]]:
             yield out
             out.flush()
         return
+    refuse_remote(path)
     target = _follow_links(path)
     if not os.path.lexists(os.path.dirname(target)):
         make_folder(os.path.dirname(target))
@@ -144,12 +159,13 @@ def replace_folder(path: PathLike) -> Iterator[Path]:
     Files may be written to it in any way while the block lasts. A folder that has the name is moved
     aside before and removed after: a crash between the two leaves nothing under the name.
     """
+    refuse_remote(path)
     target = os.path.abspath(path)
     parent, name = os.path.split(target)
     make_folder(parent)
     with _naming(path, parent):
         remove_leftovers(parent, name)
-        part, held = _make_part(target)
+        part, held = make_held_folder(target)
         try:
             yield Path(part)
             _sync_tree(part)
@@ -272,8 +288,11 @@ def _open_part(target: str, mode: int) -> tuple[str, disk.File]:
         file.close()
 
 
-def _make_part(target: str) -> tuple[str, int]:
-    """Make a hidden folder, and hold a lock on it."""
+def make_held_folder(target: str) -> tuple[str, int]:
+    """Make a hidden folder beside a target, and hold a lock on it: its name, and a descriptor.
+
+    It is a leftover for :func:`remove_leftovers` as soon as the descriptor is closed.
+    """
     while True:
         part = _part_of(target)
         disk.make_one_folder(part)

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
 from rankwright.data.framing import Backend, frame_of, table_named
+from rankwright.data.parts import Parts
+from rankwright.data.texts import join_ids
 from rankwright.data.validation import Floats
 from rankwright.evaluation.contest import Contest, Standing, means_of
 from rankwright.evaluation.framed import segments_table
 from rankwright.evaluation.retrieval import Unjudged
 from rankwright.evaluation.segmented import Segment, segmented
 from rankwright.evaluation.segments import parts_by_each
-from rankwright.evaluation.systems import contest, system_on
+from rankwright.evaluation.systems import bare_queries, contest, systems_on
 from rankwright.evaluation.values import write_values
 from rankwright.evaluation.views import evaluation_html
 from rankwright.metrics.metric import Metric, tell_undefined
@@ -133,7 +135,7 @@ class Evaluation(Mapping[str, float]):
 @overload
 def evaluate(
     model_or_scores: Mapping[str, Any],
-    dataset: Dataset,
+    dataset: Dataset | Parts,
     metrics: MetricLike | Sequence[MetricLike] = ...,
     *,
     segments: Sequence[str] = ...,
@@ -145,7 +147,7 @@ def evaluate(
 @overload
 def evaluate(
     model_or_scores: Any,
-    dataset: Dataset,
+    dataset: Dataset | Parts,
     metrics: MetricLike | Sequence[MetricLike] = ...,
     *,
     segments: Sequence[str] = ...,
@@ -156,7 +158,7 @@ def evaluate(
 ) -> Evaluation: ...
 def evaluate(
     model_or_scores: Any,
-    dataset: Dataset,
+    dataset: Dataset | Parts,
     metrics: MetricLike | Sequence[MetricLike] = DEFAULT_METRICS,
     *,
     segments: Sequence[str] = (),
@@ -174,8 +176,9 @@ def evaluate(
         set's rows; a data frame with the columns ``qid``, ``doc_id`` and ``score``, or a run, whose
         documents are found by their ids. Documents that a run lacks are not ranked, as in
         trec_eval. A mapping has several of them by name.
-    dataset : Dataset
-        Features, labels and queries.
+    dataset : Dataset or Parts
+        Features, labels and queries. Data in parts are measured by models, part by part; values
+        are those of all parts in memory.
     metrics : str, Metric or function, or sequence of them
         What to measure. A function gets the labels and scores of one query; see
         :class:`rankwright.metrics.FunctionMetric`.
@@ -227,8 +230,9 @@ def evaluate(
         return found
     if reference is not None:
         raise ValueError("reference is for several systems: pass them by name.")
-    values = system_on("", model_or_scores, dataset, named, n_jobs, unjudged=unjudged).values
-    standing = Standing(name="", **means_of({"": [values]}, random_state)[""])
+    found_on = systems_on("", model_or_scores, dataset, named, n_jobs, unjudged=unjudged)
+    values = [one.values for one in found_on]
+    standing = Standing(name="", **means_of({"": values}, random_state)[""])
     for name, mean in standing.means.items():
         if np.isnan(mean):
             tell_undefined(name, stacklevel=3)
@@ -242,9 +246,19 @@ def evaluate(
         )
         for name, metric in named
     }
-    cut = parts_by_each(segments, [dataset])
+    cut = parts_by_each(segments, bare_queries(dataset, segments)) if segments else []
     apart = segmented([standing], cut, list(results), random_state=random_state)
-    return Evaluation(results, dataset.groups.names, apart)
+    return Evaluation(results, _query_ids(dataset), apart)
+
+
+def _query_ids(dataset: Dataset | Parts) -> NDArray[Any]:
+    if isinstance(dataset, Dataset):
+        return dataset.groups.names
+    return join_ids(dataset.map(_ids_of_part))
+
+
+def _ids_of_part(part: Dataset) -> NDArray[Any]:
+    return part.groups.names
 
 
 def _or_none(value: float) -> float | None:

@@ -8,16 +8,19 @@ without two different rows are looked at by their ids only.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.hashing import Keys, hash_ids, mix, row_keys
+from rankwright.data.hashing import Keys, mix, row_keys
+from rankwright.data.parts import Parts
+from rankwright.data.whole_queries import query_keys
 from rankwright.evaluation.folds import Fold
 from rankwright.exceptions import DataError
+
+_OTHER_IDS = "under other ids"
 
 
 def check_overlap(folds: Iterable[Fold]) -> None:
@@ -30,18 +33,43 @@ def check_overlap(folds: Iterable[Fold]) -> None:
 
 def check_apart(a: Dataset, b: Dataset, where: str) -> None:
     """Raise if two data sets have a query in common; ``where`` names them, for the message."""
-    same_id = np.isin(hash_ids(b.groups.names), hash_ids(a.groups.names))
-    if same_id.any():
-        found = f"{_example(b, same_id)} in both"
-    else:
-        same = _in(_documents_of(b, a.X.dtype), _documents_of(a, b.X.dtype))
-        if not same.any():
-            return
-        found = f"the documents of {_example(b, same)} in both, under other ids"
+    _refuse_common([_with_ids(b, query_keys(a))], where)
+    _refuse_common([_with_documents(b, _documents_of(a, b.X.dtype), a.X.dtype)], where, _OTHER_IDS)
+
+
+def check_parts_apart(a: Parts, b: Parts, where: str) -> None:
+    """Do the same for data in parts."""
+    _refuse_common(b.map(_with_ids, np.concatenate(a.map(query_keys))), where)
+    types = [np.dtype(parts.facts.dtype) for parts in (a, b)]
+    documents = np.concatenate(a.map(_documents_of, types[1]))
+    _refuse_common(b.map(_with_documents, documents, types[0]), where, _OTHER_IDS)
+
+
+def _refuse_common(found: list[list[Any]], where: str, under: str = "") -> None:
+    """Raise if there are queries among those that were found, given by their ids."""
+    common = list(chain.from_iterable(found))
+    if not common:
+        return
+    more = len(common) - 1
+    which = f"query {common[0]!r} {f'and {more} more are' if more else 'is'}"
+    told = f"the documents of {which} in both, {under}" if under else f"{which} in both"
     raise DataError(
-        f"{where} must be different, but {found}: the measurement would be of what was learned. "
+        f"{where} must be different, but {told}: the measurement would be of what was learned. "
         "Remove them, or allow it: allow_overlap=True (--allow-overlap on the command line)."
     )
+
+
+def _with_ids(dataset: Dataset, keys: Keys) -> list[Any]:
+    """Return the ids of the queries that have one of these keys."""
+    found: list[Any] = dataset.groups.names[np.isin(query_keys(dataset), keys)].tolist()
+    return found
+
+
+def _with_documents(dataset: Dataset, keys: Keys, other: Any) -> list[Any]:
+    """Return the ids of the queries whose documents have one of these keys."""
+    own = _documents_of(dataset, other)
+    found: list[Any] = dataset.groups.names[np.isin(own, keys) & (own != 0)].tolist()
+    return found
 
 
 def _documents_of(dataset: Dataset, other: Any) -> Keys:
@@ -51,14 +79,3 @@ def _documents_of(dataset: Dataset, other: Any) -> Keys:
     starts = dataset.groups.indptr[:-1]
     alike = np.minimum.reduceat(rows, starts) == np.maximum.reduceat(rows, starts)
     return np.where(alike, np.uint64(0), np.add.reduceat(rows, starts))
-
-
-def _in(keys: Keys, others: Keys) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.isin(keys, others) & (keys != 0)
-    return found
-
-
-def _example(dataset: Dataset, chosen: NDArray[np.bool_]) -> str:
-    first = repr(dataset.groups.names[chosen].tolist()[0])
-    more = int(chosen.sum()) - 1
-    return f"query {first} is" if more == 0 else f"query {first} and {more} more are"

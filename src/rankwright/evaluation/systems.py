@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.parts import Parts
 from rankwright.data.scores import run_of_frame
 from rankwright.data.trec import Run, scores_by_id
 from rankwright.data.validation import Floats, check_scores
 from rankwright.evaluation.contest import Contest, Standing, held_against, means_of, ranked
 from rankwright.evaluation.retrieval import Unjudged, per_query_of_run, scores_of_run
 from rankwright.evaluation.segmented import segmented
-from rankwright.evaluation.segments import parts_by_each
+from rankwright.evaluation.segments import column_of_segment, parts_by_each
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 
@@ -50,7 +51,7 @@ def timed_scores(model: Any, test: Dataset) -> tuple[Floats, float]:
 
 def contest(
     systems: Mapping[str, Any],
-    dataset: Dataset,
+    dataset: Dataset | Parts,
     metrics: Sequence[tuple[str, Metric]],
     *,
     reference: str | None = None,
@@ -65,8 +66,8 @@ def contest(
     ----------
     systems : mapping of str to object
         Models, scores, tables of scores or runs, as :func:`rankwright.evaluate` takes them.
-    dataset : Dataset
-        Features, labels and queries.
+    dataset : Dataset or Parts
+        Features, labels and queries. Of parts there are neither costs nor scores by document.
     metrics : sequence of (str, Metric)
         What to measure, by name.
     reference : str, optional
@@ -88,15 +89,17 @@ def contest(
     held = next(iter(systems)) if reference is None else reference
     if held not in systems:
         raise ValueError(f"reference must be one of {list(systems)}, but is {reference!r}.")
-    cut = parts_by_each(segments, [dataset])
     names = [name for name, _ in metrics]
+    ways: dict[str, Any] = {"costs": isinstance(dataset, Dataset), "unjudged": unjudged}
+    cut = parts_by_each(segments, bare_queries(dataset, segments)) if segments else []
     found = {
-        name: system_on(name, system, dataset, metrics, n_jobs, costs=True, unjudged=unjudged)
+        name: systems_on(name, system, dataset, metrics, n_jobs, **ways)
         for name, system in systems.items()
     }
-    means = means_of({name: [one.values] for name, one in found.items()}, random_state)
+    values = {name: [one.values for one in each] for name, each in found.items()}
+    means = means_of(values, random_state)
     standings = ranked(
-        [Standing(name=name, **means[name], **one.costs) for name, one in found.items()],
+        [Standing(name=name, **means[name], **each[0].costs) for name, each in found.items()],
         *metrics[0],
     )
     return Contest(
@@ -104,8 +107,12 @@ def contest(
         measures=dict(metrics),
         standings=standings,
         pairs=held_against(standings, names[0], held, random_state, measure=metrics[0][1]),
-        tests={ONLY: dataset},
-        scores={(name, ONLY): one.scores for name, one in found.items()},
+        tests={ONLY: dataset} if isinstance(dataset, Dataset) else {},
+        scores={
+            (name, ONLY): each[0].scores
+            for name, each in found.items()
+            if isinstance(dataset, Dataset)
+        },
         reference=held,
         segments=segmented(standings, cut, names, held, random_state),
         models={name: system for name, system in systems.items() if hasattr(system, "predict")},
@@ -118,6 +125,45 @@ class OnQueries(NamedTuple):
     values: dict[str, Floats]
     scores: Floats
     costs: dict[str, Any]
+
+
+def systems_on(
+    name: str,
+    system: Any,
+    dataset: Dataset | Parts,
+    metrics: Sequence[tuple[str, Metric]],
+    n_jobs: int | None = None,
+    **options: Any,
+) -> list[OnQueries]:
+    """Do what :func:`system_on` does, on a data set or on each of its parts."""
+    if isinstance(dataset, Dataset):
+        return [system_on(name, system, dataset, metrics, n_jobs, **options)]
+    if not hasattr(system, "predict"):
+        raise TypeError(f"data in parts are measured by models, but {name or 'this'} is none.")
+    return dataset.map(_model_on_part, system, list(metrics), n_jobs)
+
+
+def _model_on_part(
+    part: Dataset, model: Any, metrics: Sequence[tuple[str, Metric]], n_jobs: int | None
+) -> OnQueries:
+    found = system_on("", model, part, metrics, n_jobs)
+    return found._replace(scores=np.empty(0))  # which would be as many as documents
+
+
+def bare_queries(dataset: Dataset | Parts, segments: Sequence[str]) -> list[Dataset]:
+    """Return data sets with the queries in their order, and the columns that segments need."""
+    if isinstance(dataset, Dataset):
+        return [dataset]
+    ways = [segments] if isinstance(segments, str) else segments
+    wanted = [column for text in ways if (column := column_of_segment(text)) is not None]
+    return dataset.map(_queries_of_part, wanted)
+
+
+def _queries_of_part(part: Dataset, columns: Sequence[str]) -> Dataset:
+    """Return a part without its features; as segments need it."""
+    none = np.empty((part.n_docs, 0), dtype=np.float32)
+    kept = {name: part.kept[name] for name in columns if name in part.kept}
+    return Dataset.from_checked(none, np.array(part.y), np.array(part.qid), None, kept=kept)
 
 
 def system_on(

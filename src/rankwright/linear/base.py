@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.groups import Groups, Ints
+from rankwright.data.parts import Parts
 from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker, check_fitted_array
-from rankwright.exceptions import ConvergenceWarning, DataWarning
-from rankwright.inputs import RankingData, check_ranking_data
+from rankwright.exceptions import DataWarning
+from rankwright.inputs import RankingData, check_parts, check_ranking_data, levels_up
+from rankwright.linear.part_shares import on_one_scale, share_of_part, with_rows
+from rankwright.linear.path_point import PathPoint
+from rankwright.linear.relaxing import relaxed, warned
 from rankwright.losses import SLAM, Loss
 from rankwright.metrics import Metric, mean_on, parse
 from rankwright.metrics.parsing import MetricLike
@@ -25,8 +29,7 @@ from rankwright.penalties import ElasticNet
 from rankwright.progress import heard, show_fit
 from rankwright.scaling import by_deviation
 from rankwright.score import SCORE_METRIC
-from rankwright.showing import Brief
-from rankwright.solvers import Objective, Share, Solution, minimize
+from rankwright.solvers import Objective, Share, Solution
 from rankwright.solvers.solution import Callback
 
 _WHY_ZERO = "all weights are 0, where the objective is least."
@@ -44,34 +47,6 @@ _NO_SLAM = (
 _NO_PREFERENCES = "no query has documents with different labels."
 
 
-@dataclass(frozen=True, repr=False)
-class PathPoint(Brief):
-    """One fit of a regularisation path.
-
-    Attributes
-    ----------
-    alpha : float
-        Penalty weight.
-    coef : ndarray of shape (n_features,)
-        Weights.
-    loss : float
-        Mean loss on the training queries, without the penalty.
-    n_features : int
-        Features with a weight that is not 0.
-    quality : float
-        Mean of the metric on the validation queries, NaN without any.
-    valid_loss : float
-        Mean loss on the validation queries, NaN without any.
-    """
-
-    alpha: float
-    coef: Floats
-    loss: float
-    n_features: int
-    quality: float
-    valid_loss: float
-
-
 class LinearModel(Ranker):
     """A linear scoring function that minimises a mean loss plus an elastic net.
 
@@ -81,6 +56,8 @@ class LinearModel(Ranker):
 
     reports_progress = True
     has_path = True
+    # A sample of rows for the Hessian; labels, scores and slopes of a few points, a prepared loss.
+    part_bytes = (100_000_000, 160)
 
     penalty: str | None
     alpha: float
@@ -102,13 +79,25 @@ class LinearModel(Ranker):
     ) -> Solution:
         raise NotImplementedError
 
-    def _training_part(self, data: RankingData) -> RankingData:
-        """Return the rows to train on."""
-        return data
+    def loss_of_counts(self, labels: Mapping[float, int]) -> Loss:
+        """Return the loss, given how many documents have each label."""
+        return self.loss_for(np.array(list(labels)))
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether it is trained on some of the rows only."""
+        return False
+
+    def training_rows(self, y: Floats, groups: Groups, loss: Loss) -> Ints | None:
+        """Return the rows to train on; None is all of them, whatever the data."""
+        return None
 
     def _grouped(self, data: RankingData) -> RankingData:
         """Return the same rows, in the queries that the loss is to see."""
         return data
+
+    def check_takes_parts(self) -> None:
+        """Raise for parameters with which nothing can be learned from data in parts."""
 
     # ---- fitting ----
 
@@ -169,11 +158,58 @@ class LinearModel(Ranker):
         data = check_ranking_data(self, dataset, dataset.y, dataset.qid)
         return self._fit(data, callback)
 
+    def fit_parts(
+        self,
+        parts: Parts,
+        valid: Parts | None = None,
+        callback: Callback | None = None,
+        *,
+        sample_weight: str | None = None,
+        query_weight: str | None = None,
+    ) -> Self:
+        """Learn from data in parts of whole queries, which need not fit into memory.
+
+        One part gives the bits of :meth:`fit_dataset`. With more, gradients are added in the order
+        of the parts, which changes last digits; solvers that go by columns take one part only.
+
+        Parameters
+        ----------
+        parts : Parts
+            The data, as :func:`rankwright.read_parts` returns them.
+        valid : Parts, optional
+            Not looked at.
+        callback : callable, optional
+            Called with the solver's progress.
+        sample_weight, query_weight : str, optional
+            Columns with the weights of :meth:`fit`, kept beside the features
+            (``read_parts(..., keep=[...])``).
+        """
+        self.check_params()
+        self.check_takes_parts()
+        parts = check_parts(self, parts)
+        known, loss = parts.facts, self.loss_of_counts(parts.facts.labels)
+        # Rows first: the scale is that of what is trained on, as in memory.
+        if self.draws_rows:
+            parts = with_rows(parts, self.training_rows, loss)
+        scale = np.ones(known.n_features)
+        if self.standardize:
+            parts, scale = on_one_scale(parts)
+        shares = parts.each(share_of_part, sample_weight, query_weight, self.n_jobs)
+        objective = Objective(shares, loss, self._penalty(self.alpha))
+        return self._learn(objective, scale, known.has_preferences, callback)
+
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
         objective, scale = self._objective(data, self._penalty(self.alpha))
+        prefers = self._grouped(data).groups.has_preferences(data.y)
+        return self._learn(objective, scale, prefers, callback)
+
+    def _learn(
+        self, objective: Objective, scale: Floats, prefers: bool, callback: Callback | None
+    ) -> Self:
+        """Minimise, keep the solution, and say what is wrong with it."""
         solution = self._minimize(objective, None, callback)
         self._keep(self._relaxed(objective, solution, callback), scale)
-        if not self._grouped(data).groups.has_preferences(data.y):
+        if not prefers:
             self.warn_if_it_ranks_nothing(_NO_PREFERENCES)
             return self
         is_slam = isinstance(objective.loss, SLAM)
@@ -182,14 +218,15 @@ class LinearModel(Ranker):
         told = solution.converged and solution.gap < math.inf
         if is_slam and self.coef_.any() and told and decrease <= solution.gap:
             text = _NEAR_ZERO.format(decrease, solution.gap, _NO_SLAM)
-            warnings.warn(text, DataWarning, stacklevel=4)  # the line that called fit()
+            warnings.warn(text, DataWarning, stacklevel=levels_up())
         return self
 
     def _objective(self, data: RankingData, penalty: ElasticNet) -> tuple[Objective, Floats]:
         """Return what to minimise, and the scale of the features."""
         # Of all labels, before rows are left out: layers must not depend on what is drawn.
         loss = self.loss_for(data.y)
-        data = self._grouped(self._training_part(data))
+        rows = self.training_rows(data.y, data.groups, loss)
+        data = self._grouped(data if rows is None else data.rows_of_queries(rows))
         X, scale = self._scaled(data.X)
         share = Share(X, data.y, data.groups, self.n_jobs, data.weights)
         return Objective([share], loss, penalty), scale
@@ -206,43 +243,13 @@ class LinearModel(Ranker):
     def _minimize(
         self, objective: Objective, start: Floats | None, callback: Callback | None = None
     ) -> Solution:
-        return _warned(self._solve(objective, start, callback))
+        return warned(self._solve(objective, start, callback))
 
     def _relaxed(
         self, objective: Objective, first: Solution, callback: Callback | None = None
     ) -> Solution:
-        r"""Refit the features that the l1 part of a penalty chose, with an l2 part in its place.
-
-        With S those features, m the median of their :math:`|w_j|`, and r ``relax``,
-
-        .. math::
-            \min_{w \in R^S} \; \frac{1}{Q} \sum_q L(X_q w, y_q)
-            + \frac{a_2}{2} \|w\|_2^2 + \frac{r a_1}{m} \|w\|_2^2.
-
-        Objective, gap and violation are those of this problem; what the first fit tells of
-        features, such as their order, stays.
-        """
-        features = np.flatnonzero(first.coef)
-        penalty = objective.penalty
-        if not self.relax or penalty.kink == 0 or len(features) == 0:
-            return first
-        # w^2 / m costs a weight of the median size what |w| did, whatever the features' scale.
-        m = float(np.median(np.abs(first.coef[features])))
-        ridge = ElasticNet(l2=penalty.convexity + 2 * float(self.relax) * penalty.kink / m)
-        part = objective.restricted(features).with_penalty(ridge)
         options: Any = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
-        refit = _warned(minimize(part, first.coef[features], **options))
-        coef = np.zeros_like(first.coef)
-        coef[features] = refit.coef
-        return replace(
-            first,
-            coef=coef,
-            objective=refit.objective,
-            violation=refit.violation,
-            gap=refit.gap,
-            n_iter=first.n_iter + refit.n_iter,
-            stop=refit.stop,
-        )
+        return relaxed(objective, first, self.relax, **options)
 
     def _keep(self, solution: Solution, scale: Floats) -> None:
         # Weights of X / scale become weights of X.
@@ -364,16 +371,3 @@ class LinearModel(Ranker):
             "iterations": self.n_iter_,
             "stop": self.stop_,
         }
-
-
-def _warned(solution: Solution) -> Solution:
-    """Return a solution, with a warning if it is none to the tolerance asked for."""
-    if not solution.converged:
-        warnings.warn(
-            f"stopped after {solution.n_iter} iterations with violation {solution.violation:.1e} "
-            f"and gap {solution.gap:.1e}, before the tolerance was met. "
-            f"{solution.trouble or 'Raise max_iter or tol.'}",
-            ConvergenceWarning,
-            stacklevel=6,  # the line that called fit()
-        )
-    return solution

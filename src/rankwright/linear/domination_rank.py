@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import combine, mix
@@ -16,7 +17,7 @@ from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.linear.base import LinearModel
 from rankwright.linear.formula import strongest_features
-from rankwright.losses import Domination
+from rankwright.losses import Domination, Loss
 from rankwright.solvers import Objective, Solution, minimize
 from rankwright.solvers.descent import Step
 from rankwright.solvers.feature_induction import Induction
@@ -180,15 +181,32 @@ class DominationRank(LinearModel):
         cuts = layer_cuts(y, layers) if isinstance(layers, int) else layers
         return Domination(self.margin, cuts)
 
-    def _training_part(self, data: RankingData) -> RankingData:
+    def loss_of_counts(self, labels: Mapping[float, int]) -> Domination:
+        """Return the loss; its layers may depend on how many documents have each label."""
+        if not isinstance(self.layers, int):
+            return self.loss_for(np.array(list(labels)))
+        values = np.array(list(labels))
+        return Domination(self.margin, _cuts(values, list(labels.values()), self.layers))
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether a share of the negatives is drawn."""
+        return self.negatives is not None
+
+    def training_rows(self, y: Floats, groups: Groups, loss: Loss) -> Ints | None:
+        """Return all rows, or those that are left of each query's lowest layer with the others."""
         if self.negatives is None:
-            return data
-        layer = self.loss_for(data.y).layer(data.y)
-        rows = keep_negatives(layer, data.groups, self.negatives, self.random_state)
-        # Rows keep their order, so that what is left of a query is still one range.
-        query = data.groups.query_of_rows()[rows]
-        indptr = np.searchsorted(query, np.arange(data.groups.n_queries + 1))
-        return data.some_rows(rows, Groups(indptr, data.groups.ids))
+            return None
+        assert isinstance(loss, Domination)
+        return keep_negatives(loss.layer(y), groups, self.negatives, self.random_state)
+
+    def check_takes_parts(self) -> None:
+        """Raise if all documents were to be one query, which no part holds."""
+        if self.pooled:
+            raise ValueError(
+                "pooled=True makes one query of all documents, and a query must be in one part: "
+                "learn from data in memory, or set pooled=False."
+            )
 
     def _grouped(self, data: RankingData) -> RankingData:
         return replace(data, groups=Groups.one_query(len(data.y))) if self.pooled else data
@@ -224,9 +242,12 @@ class DominationRank(LinearModel):
             self.n_updates_ = solution.n_updates
         self.sparsity_ = 1 - len(self.selected_features_) / len(solution.coef)
 
-    def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
-        self.layers_ = self.loss_for(data.y).layers
-        return super()._fit(data, callback)
+    def _learn(
+        self, objective: Objective, scale: Floats, prefers: bool, callback: Callback | None
+    ) -> Self:
+        assert isinstance(objective.loss, Domination)
+        self.layers_ = objective.loss.layers
+        return super()._learn(objective, scale, prefers, callback)
 
     def check_params(self) -> None:
         """Raise for a penalty, a margin or layers that cannot be."""
@@ -248,14 +269,25 @@ def layer_cuts(y: Floats, n_layers: int) -> tuple[float, ...]:
     """
     if n_layers < 2:
         raise ValueError(f"layers must be at least 2, or cut points, but is {n_layers!r}.")
-    positive = y[y > 0]
+    return _cuts(*np.unique(y, return_counts=True), n_layers)
+
+
+def _cuts(values: Floats, counts: ArrayLike, n_layers: int) -> tuple[float, ...]:
+    """Return the cut points, given increasing labels and how many documents have each."""
+    there = values > 0
+    positive, ends = values[there], np.cumsum(np.asarray(counts)[there])
     if len(positive) == 0:
         # The smallest number above 0: whatever comes later is told from nothing.
         return (math.nextafter(0.0, 1.0),)
     # Equal quantiles make fewer layers than asked for, never an empty one.
     shares = np.arange(1, n_layers - 1) / (n_layers - 1)
-    cuts = np.append(positive.min(), np.quantile(positive, shares))
-    return tuple(np.unique(cuts).tolist())
+    place = (ends[-1] - 1) * shares
+    below = np.floor(place).astype(np.int64)
+    # A quantile lies between two documents, which are at these places among all by their labels.
+    above = np.minimum(below + 1, ends[-1] - 1)
+    low, high = (positive[np.searchsorted(ends, at, side="right")] for at in (below, above))
+    cuts = [np.quantile(pair, t) for *pair, t in zip(low, high, place - below, strict=True)]
+    return tuple(np.unique([positive[0], *cuts]).tolist())
 
 
 def keep_negatives(layer: Floats, groups: Groups, share: float, seed: int) -> Ints:

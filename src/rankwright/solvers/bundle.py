@@ -10,7 +10,7 @@ import scipy.optimize
 from rankwright.data.validation import Floats
 from rankwright.penalties import ElasticNet
 from rankwright.solvers.objective import Objective
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
 # The dual takes the eigenvalues of a matrix of this size in each iteration, tens of milliseconds.

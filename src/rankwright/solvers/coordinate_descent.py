@@ -7,7 +7,7 @@ import numpy as np
 from rankwright.data.validation import Floats
 from rankwright.solvers.descent import Descent, Step
 from rankwright.solvers.objective import Objective
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
 

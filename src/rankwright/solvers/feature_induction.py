@@ -11,7 +11,7 @@ from rankwright.data.groups import Ints
 from rankwright.data.validation import Floats, check_count
 from rankwright.solvers.descent import Descent, Step
 from rankwright.solvers.objective import Objective
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
 # Near the optimum a violation still shows where the objective has no digits left to show a gain:

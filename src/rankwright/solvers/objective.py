@@ -7,18 +7,17 @@ import itertools
 import math
 from collections.abc import Sequence
 from functools import reduce
-from operator import add
-from typing import Any
+from operator import add, attrgetter, itemgetter
 
 import numpy as np
 
+from rankwright.data.each import Each, EachHere, itself
 from rankwright.data.groups import Ints
-from rankwright.data.streams import stream_keys
 from rankwright.data.validation import Floats
 from rankwright.losses.loss import Loss
-from rankwright.losses.prepared import OFFERS, has_slow_hessian
 from rankwright.penalties import ElasticNet
-from rankwright.solvers.shares import Scores, Share, ShareLoss
+from rankwright.solvers.scores import Scores
+from rankwright.solvers.shares import Share, ShareFacts, ShareLoss, SomeQueries
 
 # A few roundings: of a product and a sum, on the way there and back.
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -35,19 +34,22 @@ class Objective:
 
     Parameters
     ----------
-    shares : sequence of Share
-        The data, at least one share.
+    shares : sequence of Share, or Each
+        The data, at least one share; an :class:`~rankwright.data.each.Each` has them where they
+        lie.
     loss : Loss
         The loss; its own ``prepare``, or ``value_and_grad`` of a loss that has nothing else.
     penalty : ElasticNet
         The penalty.
     """
 
-    def __init__(self, shares: Sequence[Share], loss: Loss, penalty: ElasticNet) -> None:
+    def __init__(self, shares: Sequence[Share] | Each, loss: Loss, penalty: ElasticNet) -> None:
         self.loss, self.penalty = loss, penalty
-        self.shares = [share.prepare(loss) for share in shares]
-        self.n_queries = max(sum(share.groups.n_queries for share in shares), 1)
-        self.n_features = int(self.shares[0].X.shape[1])
+        given = EachHere(shares) if isinstance(shares, Sequence) else shares
+        self.shares = given.map(Share.prepare, loss)
+        self._facts: list[ShareFacts] = list(self.shares.tell(ShareLoss.facts))
+        self.n_queries = max(sum(share.n_queries for share in self._facts), 1)
+        self.n_features = self._facts[0].n_features
 
     def with_penalty(self, penalty: ElasticNet) -> Objective:
         """Return the same with another penalty; nothing is prepared again."""
@@ -58,7 +60,7 @@ class Objective:
     def restricted(self, features: Ints) -> Objective:
         """Return the same as a function of the weights of some features, all others being 0."""
         other = copy.copy(self)
-        other.shares = [share.restricted(features) for share in self.shares]
+        other.shares = self.shares.map(ShareLoss.restricted, features)
         other.n_features = len(features)
         return other
 
@@ -66,43 +68,46 @@ class Objective:
 
     def offers(self, name: str) -> bool:
         """Whether the prepared loss has one of the methods of ``OFFERS``."""
-        return all(isinstance(share.prepared, OFFERS[name]) for share in self.shares)
+        return all(name in share.offers for share in self._facts)
 
     @property
     def is_sparse(self) -> bool:
         """Whether features are sparse."""
-        return any(share.is_sparse for share in self.shares)
+        return any(share.is_sparse for share in self._facts)
 
     @property
     def has_slow_hessian(self) -> bool:
         """Whether the loss says so."""
-        return any(has_slow_hessian(share.prepared) for share in self.shares)
+        return any(self.shares.tell(ShareLoss.has_slow_hessian))
 
     @property
     def whole(self) -> ShareLoss:
         """The only share, for solvers that need columns of all documents."""
-        (share,) = self.shares
-        return share
+        (share,) = self.shares.tell(itself)
+        whole: ShareLoss = share
+        return whole
 
     # ---- value and derivatives ----
 
     def scores(self, w: Floats) -> Scores:
         """Return :math:`Xw`."""
-        return Scores([share.scores(w) for share in self.shares])
+        return Scores(self.shares.map(ShareLoss.scores, w))
 
     def scores_at_zero(self) -> Scores:
         """Return the scores of weights 0."""
-        return Scores([share.zeros() for share in self.shares])
+        return Scores(self.shares.map(ShareLoss.zeros))
 
     def loss_and_slope(self, scores: Scores) -> tuple[float, Scores]:
         """Return the mean loss and its gradient by scores."""
-        found = [s.values_and_grad(part) for s, part in self._with(scores)]
-        total = math.fsum(itertools.chain.from_iterable(values.tolist() for values, _ in found))
-        return total / self.n_queries, Scores([grad / self.n_queries for _, grad in found])
+        found = self.shares.map(ShareLoss.values_and_grad, scores.each)
+        values = (part.tolist() for part in found.tell(itemgetter(0)))
+        total = math.fsum(itertools.chain.from_iterable(values))
+        slope = Scores.of(_mean_slope, Scores(found), self.n_queries)
+        return total / self.n_queries, slope
 
     def gradient(self, slope: Scores) -> Floats:
         r"""Return :math:`X^\top` times a gradient by scores."""
-        return reduce(add, (share.gradient(part) for share, part in self._with(slope)))
+        return reduce(add, self.shares.tell(ShareLoss.gradient, slope.each))
 
     def at(self, w: Floats) -> tuple[float, Scores, Floats]:
         """Return the mean loss, its gradient by scores and that by weights."""
@@ -123,7 +128,7 @@ class Objective:
         :math:`c_j` is the mean of the feature by h: ranking losses do not see a constant added to a
         feature, which makes much of those that most documents have. At least 0.
         """
-        found = [share.moments(part) for share, part in self._with(scores)]
+        found = list(self.shares.tell(ShareLoss.moments, scores.each))
         total = sum(h for h, _, _ in found)
         first, second = (reduce(add, sums) for sums in list(zip(*found, strict=True))[1:])
         about_mean = second - np.square(first) / total if total > 0 else second
@@ -132,9 +137,8 @@ class Objective:
 
     def sample(self, n_docs: int) -> Sample:
         """Return queries with about ``n_docs`` documents, chosen by their ids only."""
-        sizes = [share.groups.sizes for share in self.shares]
-        keys = np.concatenate([stream_keys(share.groups, 0) for share in self.shares])
-        order = np.argsort(keys, kind="stable")
+        sizes, keys = zip(*self.shares.tell(ShareLoss.sizes_and_keys), strict=True)
+        order = np.argsort(np.concatenate(keys), kind="stable")
         ends = np.cumsum(np.concatenate(sizes)[order])
         if len(ends) == 0 or n_docs >= ends[-1]:
             return Sample(self, None)
@@ -144,9 +148,6 @@ class Objective:
             return Sample(self, None)
         cuts = np.cumsum([len(own) for own in sizes])[:-1]
         return Sample(self, [np.flatnonzero(own) for own in np.split(chosen, cuts)])
-
-    def _with(self, scores: Scores) -> zip[tuple[ShareLoss, Floats]]:
-        return zip(self.shares, scores.parts, strict=True)
 
     # ---- how near the optimum is ----
 
@@ -159,9 +160,8 @@ class Objective:
         """
         loss, slope, gradient = at_zero or self.at_zero()
         steepest = float(np.abs(gradient).max(initial=0.0))
-        largest = max(share.largest_feature() for share in self.shares)
-        slopes = sum(float(np.abs(part).sum()) for part in slope.parts)
-        return max(tol * steepest, _ROUNDING * largest * (loss + slopes))
+        largest = float(max(self.shares.tell(ShareLoss.largest_feature)))
+        return max(tol * steepest, _ROUNDING * largest * (loss + slope.size()))
 
     def violation_at_zero(self) -> float:
         """Return the largest violation of the optimality conditions at weights 0."""
@@ -202,11 +202,13 @@ class Objective:
         if not self.offers("conjugate"):
             return -math.inf
         c, at_weights = self.penalty.conjugate(gradient)
-        conjugate = sum(
-            share.conjugate(s, g, c, self.n_queries)
-            for share, s, g in zip(self.shares, scores.parts, slope.parts, strict=True)
-        )
+        given = scores.each, slope.each, c, self.n_queries
+        conjugate = float(sum(self.shares.tell(ShareLoss.conjugate, *given)))
         return -conjugate / self.n_queries - at_weights
+
+
+def _mean_slope(found: tuple[Floats, Floats], n_queries: int) -> Floats:
+    return found[1] / n_queries
 
 
 class Sample:
@@ -220,17 +222,14 @@ class Sample:
         Positions of queries, for each share; None is all of them.
     """
 
-    def __init__(self, objective: Objective, queries: list[Any] | None) -> None:
+    def __init__(self, objective: Objective, queries: list[Ints] | None) -> None:
         self.is_all = queries is None
-        self.parts: list[tuple[int, Any, ShareLoss]] = []  # position, rows, loss on them
-        for i, share in enumerate(objective.shares):
-            if queries is None:
-                self.parts.append((i, slice(None), share))
-            elif len(queries[i]):
-                self.parts.append((i, *share.some(queries[i])))
-        self.n_queries = max(sum(share.groups.n_queries for _, _, share in self.parts), 1)
+        chosen = None if queries is None else EachHere(queries)
+        self.parts = objective.shares.map(ShareLoss.some, chosen)
+        self.n_queries = max(sum(self.parts.tell(attrgetter("n_queries"))), 1)
 
     def hessian(self, scores: Scores) -> Floats:
         """Return the Hessian of their mean loss by weights, given the scores of all."""
-        found = (share.hessian(scores.parts[i][rows]) for i, rows, share in self.parts)
-        return reduce(add, found) / self.n_queries
+        total: Floats = reduce(add, self.parts.tell(SomeQueries.hessian, scores.each))
+        mean: Floats = total / self.n_queries
+        return mean

@@ -9,7 +9,7 @@ from rankwright._kernels import quadratic_descent
 from rankwright.data.validation import Floats
 from rankwright.penalties import ElasticNet
 from rankwright.solvers.objective import Objective
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
 # A Hessian of this many features still fits a cache (8 MB), and its factorisation costs no more

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwright.data.validation import Floats
 from rankwright.solvers.objective import Objective
-from rankwright.solvers.shares import Scores
+from rankwright.solvers.scores import Scores
 from rankwright.solvers.solution import Callback, Progress, Solution
 
 # Steps that are remembered, as is customary.

@@ -1,15 +1,13 @@
 """Data in shares of whole queries, and a loss on one of them.
 
-Solvers know neither how many shares there are nor where they lie. What a loss computes of a share
-is the business of :class:`ShareLoss`; what is added up, in the order of the shares, that of the
-objective.
+Solvers know neither how many shares there are nor where they lie
+(:class:`~rankwright.data.each.Each`). What a loss computes of a share is the business of
+:class:`ShareLoss`; what is added up, in the order of the shares, that of the objective.
 """
 
 from __future__ import annotations
 
 import copy
-import operator
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +16,18 @@ import scipy.sparse as sp
 
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.products import moments, multiply, multiply_transposed
+from rankwright.data.streams import stream_keys
 from rankwright.data.validation import Floats, Matrix
 from rankwright.losses.loss import Loss
 from rankwright.losses.own import prepare_loss
-from rankwright.losses.prepared import WithConjugate, WithCurvatures, WithHessian, shift_of
+from rankwright.losses.prepared import (
+    OFFERS,
+    WithConjugate,
+    WithCurvatures,
+    WithHessian,
+    has_slow_hessian,
+    shift_of,
+)
 from rankwright.showing import Brief
 from rankwright.threads import n_threads
 
@@ -55,40 +61,22 @@ class Share(Brief):
         return ShareLoss(self, loss)
 
 
-class Scores:
-    """One number for each document, share by share: scores, or gradients by them.
-
-    They can be added, subtracted and scaled; what is inside is for the shares.
-    """
-
-    __array_ufunc__ = None  # a numpy number times scores is our product
-
-    def __init__(self, parts: Sequence[Floats]) -> None:
-        self.parts = list(parts)
-
-    def __add__(self, other: Scores) -> Scores:
-        return self._with(other, operator.add)
-
-    def __sub__(self, other: Scores) -> Scores:
-        return self._with(other, operator.sub)
-
-    def __rmul__(self, factor: float) -> Scores:
-        return Scores([factor * part for part in self.parts])
-
-    def dot(self, other: Scores) -> float:
-        """Return the inner product."""
-        return sum(float(a @ b) for a, b in zip(self.parts, other.parts, strict=True))
-
-    def _with(self, other: Scores, combine: Callable[[Any, Any], Any]) -> Scores:
-        return Scores([combine(a, b) for a, b in zip(self.parts, other.parts, strict=True)])
-
-
 def _canonical(X: Matrix) -> Matrix:
     """Return X with one entry for each place, by increasing columns: squares need the sums."""
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+@dataclass(frozen=True)
+class ShareFacts:
+    """What is asked of a loss on a share before anything is computed."""
+
+    n_queries: int
+    n_features: int
+    is_sparse: bool
+    offers: frozenset[str]  # names of OFFERS
 
 
 class ShareLoss:
@@ -100,6 +88,11 @@ class ShareLoss:
         self.prepared = prepare_loss(
             loss, share.y, share.groups, share.weights, n_jobs=self.threads
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is prepared may hold objects of the kernels: it is prepared again.
+        share = Share(self.X, self.y, self.groups, self.threads, self.weights)
+        return ShareLoss, (share, self.loss)
 
     @property
     def is_sparse(self) -> bool:
@@ -114,15 +107,30 @@ class ShareLoss:
         some = some[:: max(len(some) // 4096, 1)]
         return float(max(some.max(initial=0.0), -some.min(initial=0.0)))
 
-    def some(self, queries: Ints) -> tuple[Ints, ShareLoss]:
-        """Return the rows of some queries, and the loss on them."""
+    def facts(self) -> ShareFacts:
+        """Return what there is."""
+        offers = frozenset(name for name, kind in OFFERS.items() if isinstance(self.prepared, kind))
+        return ShareFacts(self.groups.n_queries, int(self.X.shape[1]), self.is_sparse, offers)
+
+    def has_slow_hessian(self) -> bool:
+        """Whether the loss says so."""
+        return has_slow_hessian(self.prepared)
+
+    def sizes_and_keys(self) -> tuple[Ints, Any]:
+        """Return the documents of each query, and what its id is drawn by."""
+        return self.groups.sizes, stream_keys(self.groups, 0)
+
+    def some(self, queries: Ints | None) -> SomeQueries:
+        """Return the loss on some queries; None is all of them."""
+        if queries is None or len(queries) == self.groups.n_queries:
+            return SomeQueries(slice(None), self)
         rows = self.groups.rows_of(queries)
         offsets = np.append(0, np.cumsum(self.groups.sizes[queries]))
         # With their ids: what a loss draws by query must be drawn again.
         groups = Groups(offsets, self.groups.names[queries])
         weights = None if self.weights is None else self.weights[rows]
         part = Share(self.X[rows], self.y[rows], groups, self.threads, weights)
-        return rows, part.prepare(self.loss)
+        return SomeQueries(rows, part.prepare(self.loss))
 
     def restricted(self, features: Ints) -> ShareLoss:
         """Return the same loss on the same documents, with some features only."""
@@ -172,3 +180,22 @@ class ShareLoss:
         if shift is not None:
             value += n_queries * c * float((slope * shift).sum())
         return value
+
+
+@dataclass(frozen=True)
+class SomeQueries:
+    """The loss on some queries of a share, and the rows that they have in it."""
+
+    rows: Any
+    loss: ShareLoss
+
+    @property
+    def n_queries(self) -> int:
+        """How many."""
+        return self.loss.groups.n_queries
+
+    def hessian(self, scores: Floats) -> Floats:
+        """Return the Hessian of the sum over them by weights, given the scores of all."""
+        if self.n_queries == 0:
+            return np.zeros((self.loss.X.shape[1],) * 2)
+        return self.loss.hessian(scores[self.rows])

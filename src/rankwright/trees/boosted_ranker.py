@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
 from rankwright.data.dataset import Dataset, check_is_dataset
-from rankwright.data.validation import Floats, Matrix, check_scores
+from rankwright.data.validation import Floats, check_scores
 from rankwright.estimator import Ranker, known_loss
 from rankwright.exceptions import DataError
 from rankwright.inputs import RankingData, check_ranking_data
@@ -20,24 +19,17 @@ from rankwright.losses.directions import Directions
 from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.parameters import Rule, whole
 from rankwright.progress import heard, show_fit
-from rankwright.refitting import EndedEarly
 from rankwright.trees import model_text
-from rankwright.trees.additive import Additive, summed
-from rankwright.trees.boosting import Boosting, Callback
+from rankwright.trees.boosting import Callback
 from rankwright.trees.constraints import Feature
-from rankwright.trees.forest_ranker import ForestRanker
 from rankwright.trees.grafting import check_base, linear_base
 from rankwright.trees.growing import Growing, Start
+from rankwright.trees.grown_ranker import OF_BASE, GrownRanker
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import check_more
 
-if TYPE_CHECKING:
-    from lightgbm import Booster
 
-_OF_BASE = ("base_scale_", "base_alpha_", "base_n_iter_")
-
-
-class BoostedRanker(ForestRanker):
+class BoostedRanker(GrownRanker):
     r"""A sum of regression trees, grown one after the other to lower a ranking loss.
 
     .. math::
@@ -135,16 +127,17 @@ class BoostedRanker(ForestRanker):
     evals_result_ : dict
         The metric after each tree that was grown: ``{"train": {"ndcg@10": [...]}, "valid": ...}``.
     stop_ : str
-        Why training ended: ``"n_estimators"``, ``"early_stopping"``, ``"no_split"`` or
-        ``"interrupted"``.
+        Why training ended: ``"n_estimators"``, ``"early_stopping"``, ``"no_split"``,
+        ``"interrupted"`` or ``"machine_lost"``.
 
     Notes
     -----
     With validation queries the model is cut where it was best on them.
 
     Gradients are rounded to a grid that makes sums exact, so that the trees are the same for any
-    number of threads, and for any order of the queries if ``bin_construct_sample_cnt`` (200,000,
-    see LightGBM) is not less than the number of documents. LightGBM's own losses promise neither.
+    number of threads, and for any order of the queries; where bins are made of a sample (of
+    ``bin_construct_sample_cnt`` documents, 200,000), it is drawn by the queries' ids. LightGBM's
+    own losses promise neither.
 
     LightGBM grows the trees, and is not needed to use them. In a forked process it has one thread,
     with a warning: OpenMP does not survive a fork. Predictions keep theirs.
@@ -287,22 +280,15 @@ class BoostedRanker(ForestRanker):
         self.check_params()
         valid = self.checked_valid(valid)
         growing = Growing(self, data, valid, whole)
-        if self.early_stopping_rounds is not None and valid is None:
-            raise ValueError("early_stopping_rounds needs validation queries: fit(..., valid=...).")
+        self.check_stopping(valid)
         if self.base == "auto" and valid is None:
             raise ValueError("base='auto' needs validation queries: fit(..., valid=...).")
         start, booster, boosting = growing.chosen(Start(*starts), callback)
-        if boosting.stop == "ctrl-c" and boosting.best_iteration == 0:
-            raise KeyboardInterrupt
-        self._keep(booster, boosting, start, data.X)
-        reason = "no tree has a split. Lower min_child_samples."
-        if start.train is not None and boosting.stop != "no_split":
-            reason = "no tree betters the scores that boosting began with."
-        self.warn_if_it_ranks_nothing(reason)
-        if boosting.stop == "ctrl-c":  # what there is can be used, whoever pressed it
-            self.stop_ = "interrupted"
-            raise EndedEarly
-        return self
+        n_trees = self.n_kept(boosting, start)
+        text = None
+        if booster is not None and n_trees > 0:
+            text = model_text.trim(booster.model_to_string(num_iteration=n_trees))
+        return self.finish(text, boosting, start, data.X)
 
     def check_params(self) -> None:
         """Raise for parameters that cannot be used; the command line asks before it reads data."""
@@ -331,31 +317,6 @@ class BoostedRanker(ForestRanker):
             check_is_dataset(others)
             second = check_scores(valid, others.n_docs, name="valid_init_score")
         return (first if data.order is None else first[data.order]), second
-
-    def _keep(self, booster: Booster | None, boosting: Boosting, start: Start, X: Matrix) -> None:
-        n_trees = boosting.best_iteration
-        if start.train is None:
-            n_trees = max(n_trees, 1)
-        found = Additive(self.n_features_in_)
-        if booster is not None and n_trees > 0:
-            text = model_text.trim(booster.model_to_string(num_iteration=n_trees))
-            found = replace(found, text=text)
-        for name in _OF_BASE:
-            self.__dict__.pop(name, None)
-        base = start.base
-        if base is not None:
-            found = summed([(base.part, 1.0), (found, 1.0)])
-            self.base_scale_, self.base_n_iter_ = base.scale, base.part.n_trees
-            if base.alpha is not None:
-                self.base_alpha_ = base.alpha
-        self.keep_additive(found, X)
-        if start.train is None:
-            self.n_iter_ = n_trees  # a model that could not split at all is one leaf
-        self._scorer()
-        self.best_score_ = boosting.best
-        name = str(boosting.metric)
-        self.evals_result_ = {part: {name: curve} for part, curve in boosting.curves.items()}
-        self.stop_ = boosting.stop
 
     # ---- what it tells ----
 
@@ -389,7 +350,7 @@ class BoostedRanker(ForestRanker):
         return {
             **super().summary(),
             "iterations": self.n_iter_,
-            **{name.rstrip("_"): vars(self)[name] for name in _OF_BASE if name in vars(self)},
+            **{name.rstrip("_"): vars(self)[name] for name in OF_BASE if name in vars(self)},
             "best_score": self.best_score_,
             "stop": self.stop_,
         }

@@ -6,15 +6,11 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
-from rankwright.data.groups import Groups
-from rankwright.data.validation import Floats
-from rankwright.metrics.metric import Columns, Metric
+from rankwright.metrics.metric import Metric
 from rankwright.showing import Brief
-
-if TYPE_CHECKING:
-    from lightgbm import Booster
+from rankwright.trees.machines import Machines
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,16 +68,6 @@ class BoostingProgress(Brief):
 Callback: TypeAlias = Callable[[BoostingProgress], object]  # a true answer stops
 
 
-@dataclass(frozen=True)
-class Watched:
-    """Queries on which the metric is measured after each tree."""
-
-    name: str
-    y: Floats
-    groups: Groups
-    columns: Columns
-
-
 @dataclass
 class Boosting:
     """A training run: when to stop, and what was seen."""
@@ -89,40 +75,31 @@ class Boosting:
     metric: Metric
     n_estimators: int
     early_stopping_rounds: int | None
-    n_jobs: int | None
-    curves: dict[str, list[float]] = field(default_factory=dict)
+    curves: dict[str, list[float]] = field(default_factory=dict)  # empty ones of what is watched
     best: float = math.nan
     best_iteration: int = 0
     begun: bool = False  # whether there is something to better
     stop: str = "n_estimators"
 
-    def run(
-        self,
-        booster: Booster,
-        objective: Any,
-        train: Watched | None,
-        valid: Watched | None,
-        callback: Callback | None,
-        begin_with: Floats | None = None,
-    ) -> None:
+    def run(self, machines: Machines, callback: Callback | None, begun: bool = False) -> None:
         """Grow trees until there are enough; an interrupt ends it as well, and is remembered.
 
-        ``begin_with`` are scores of the validation queries before the first tree. Where no tree
-        betters them, none is kept.
+        ``begun`` tells that there are scores before the first tree. Where no tree betters them on
+        the validation queries, none is kept.
         """
-        self.curves = {w.name: [] for w in (train, valid) if w is not None}
-        if begin_with is not None and valid is not None:
-            self.best = self._measure(valid, begin_with)
-            self.begun = True
         begin = time.perf_counter()
         try:
+            if begun and "valid" in self.curves:
+                self.best, self.begun = machines.measure()["valid"], True
             for iteration in range(1, self.n_estimators + 1):
-                if booster.update(fobj=objective):
+                seen = machines.grow(iteration - 1)
+                if seen is None:
                     self.stop = "no_split"
                     break
-                on_train = self._look(booster.eval_train, train)
-                on_valid = self._look(booster.eval_valid, valid)
-                self._compare(iteration, on_valid, valid is not None)
+                for name, value in seen.items():
+                    self.curves[name].append(value)
+                on_train, on_valid = seen.get("train", math.nan), seen.get("valid", math.nan)
+                self._compare(iteration, on_valid, "valid" in self.curves)
                 if callback is not None:
                     seconds = time.perf_counter() - begin
                     progress = BoostingProgress(
@@ -144,23 +121,6 @@ class Boosting:
                     break
         except KeyboardInterrupt:
             self.stop = "ctrl-c"
-
-    def _look(self, evaluate: Callable[..., Any], watched: Watched | None) -> float:
-        """Measure; LightGBM hands its scores to a function only."""
-        if watched is None:
-            return math.nan
-
-        def measure(scores: Floats, _: Any) -> tuple[str, float, bool]:
-            return "metric", self._measure(watched, scores), self.metric.higher_is_better
-
-        value = float(evaluate(feval=measure)[0][2])
-        self.curves[watched.name].append(value)
-        return value
-
-    def _measure(self, watched: Watched, scores: Floats) -> float:
-        return self.metric.mean(
-            watched.y, scores, watched.groups, columns=watched.columns, n_jobs=self.n_jobs
-        )
 
     def _compare(self, iteration: int, value: float, measured: bool) -> None:
         if not measured:

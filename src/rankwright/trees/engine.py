@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 
+from rankwright.data.groups import Groups
+from rankwright.data.spool import Spool
 from rankwright.data.validation import Matrix
 from rankwright.docstrings import keep_docstrings
 from rankwright.threads import n_threads
+from rankwright.trees.bins import sample_rows, sample_size
 from rankwright.trees.shared_bins import current_bins
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ _GROWING = frozenset(
         "seed",
     }
 )
+
+_AT_A_TIME = 1 << 22  # values that are sorted into bins at a time, where rows are mapped from files
 
 _forked = False  # whether this process is the child of one that had loaded this module
 _warned = False
@@ -97,6 +102,7 @@ def threads(n_jobs: int | None) -> int:
 def new_booster(
     params: dict[str, Any],
     X: Matrix,
+    groups: Groups,
     valid: Matrix | None,
     categorical: list[int],
     starts: tuple[Any, Any] = (None, None),
@@ -104,14 +110,15 @@ def new_booster(
 ) -> Booster | None:
     """Return a booster without trees, or None if no feature can be split.
 
-    ``categorical`` are columns of categories; ``starts`` the scores that training and validation
-    begin with; ``fields`` are what LightGBM's own losses need.
+    ``groups`` are the queries of X, by which a sample for the bins is drawn; ``categorical`` are
+    columns of categories; ``starts`` the scores that training and validation begin with; ``fields``
+    are what LightGBM's own losses need.
     """
     if categorical:
         fields["categorical_feature"] = categorical
-    train = _beginning(_binned(params, X, None, fields), starts[0])
-    if not any(train.feature_num_bin(j) > 1 for j in range(X.shape[1])):
-        return None  # LightGBM takes that for a fault
+    train = _beginning(_binned(params, X, groups, fields), starts[0])
+    if not splits_something(train):
+        return None
     booster: Booster = _lightgbm().Booster(params, train)
     if valid is not None:
         other = _beginning(_binned(params, valid, train, {}), starts[1])
@@ -125,8 +132,20 @@ def _beginning(dataset: Any, scores: Any) -> Any:
     return dataset
 
 
-def _binned(params: dict[str, Any], X: Matrix, reference: Any, fields: dict[str, Any]) -> Any:
-    """Return features in LightGBM's bins, or in those of a reference; they may be shared."""
+def _binned(params: dict[str, Any], X: Matrix, source: Any, fields: dict[str, Any]) -> Any:
+    """Return features in bins, which may be shared: of the source, or of a sample by its queries.
+
+    Parameters
+    ----------
+    params : dict
+        LightGBM's.
+    X : ndarray or sparse matrix
+        The features.
+    source : Groups or lightgbm.Dataset
+        The queries of X; or features whose bins these are to have.
+    fields : dict
+        What else LightGBM is to know of the rows.
+    """
     bins = current_bins()
     # Bins that know labels are not shared, nor those without features that a split of few documents
     # would need: someone asked for that.
@@ -134,12 +153,108 @@ def _binned(params: dict[str, Any], X: Matrix, reference: Any, fields: dict[str,
         not fields.keys() <= {"categorical_feature"} or params["feature_pre_filter"] is not False
     )
     used = {name: value for name, value in params.items() if name not in _GROWING}
+    rows, reference = None, source
+    if isinstance(source, Groups):
+        reference, size = None, sample_size(params)
+        if size < source.n_rows:
+            rows = sample_rows(source, size, int(params["data_random_seed"]))
 
     def make() -> Any:
-        rows = as_lightgbm_takes_it(X)
-        return _lightgbm().Dataset(rows, params=used, reference=reference, **fields).construct()
+        known = reference if rows is None else bins_of(used, X[rows], fields)
+        taken = as_lightgbm_takes_it(X)
+        return _lightgbm().Dataset(taken, params=used, reference=known, **fields).construct()
 
-    return make() if bins is None or alone else bins.of(X, (used, fields, reference), make)
+    if bins is None or alone:
+        return make()
+    drawn = None if rows is None else rows.tobytes()
+    return bins.of(X, (used, fields, reference, drawn), make)
+
+
+def bins_of(params: dict[str, Any], X: Matrix, fields: Mapping[str, Any]) -> Any:
+    """Return features that others may have the bins of: all of these rows tell where they end."""
+    known = {name: fields[name] for name in ("categorical_feature",) if name in fields}
+    rows = sp.csr_matrix(X) if sp.issparse(X) else X
+    return _lightgbm().Dataset(rows, params=params, **known).construct()
+
+
+def splits_something(dataset: Any) -> bool:
+    """Tell whether there is a feature with more than one bin; LightGBM takes none for a fault."""
+    return any(dataset.feature_num_bin(j) > 1 for j in range(dataset.num_feature()))
+
+
+def binned_parts(params: dict[str, Any], matrices: Sequence[Matrix], reference: Any) -> Any:
+    """Return the rows of several matrices in the bins of a reference, some of them at a time."""
+    lightgbm = _lightgbm()
+    sequence: Any = lightgbm.Sequence
+
+    class Rows(sequence):
+        """The rows of a matrix, which may be mapped from a file."""
+
+        def __init__(self, X: Matrix) -> None:
+            self.X = X
+            self.batch_size = max(1, _AT_A_TIME // X.shape[1])
+
+        def __getitem__(self, index: Any) -> Any:
+            taken = self.X[index]
+            return taken.toarray() if sp.issparse(taken) else taken
+
+        def __len__(self) -> int:
+            return int(self.X.shape[0])
+
+    rows = [Rows(X) for X in matrices]
+    return lightgbm.Dataset(rows, params=params, reference=reference).construct()
+
+
+def packed_bins(dataset: Any, X: Matrix) -> bytes:
+    """Return the bins of features as bytes, for :func:`unpacked_bins`, and none of the features."""
+    first = X[:1].toarray() if sp.issparse(X) else X[:1]
+    one = _lightgbm().Dataset(first, params=dataset.get_params(), reference=dataset)
+    place = Spool()
+    path = place.folder / "bins"
+    one.save_binary(path)
+    return path.read_bytes()
+
+
+def unpacked_bins(params: dict[str, Any], content: bytes) -> Any:
+    """Return features that others may have the bins of."""
+    descriptor = os.memfd_create("bins")  # a file that goes with its process, however that ends
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        return _lightgbm().Dataset(f"/proc/self/fd/{descriptor}", params=params).construct()
+    finally:
+        os.close(descriptor)
+
+
+def networked_booster(params: dict[str, Any], train: Any, valid: Any, starts: Any) -> Booster:
+    """Return a booster on a network with others, which waits until all are there.
+
+    ``starts`` are the scores that training and validation documents begin with. LightGBM knows its
+    network by the thread: all calls of this booster must come from the thread of this one.
+    """
+    with _without_output():  # the network says that it listens, whatever the verbosity
+        booster: Booster = _lightgbm().Booster(params, _beginning(train, starts[0]))
+    if valid is not None:
+        booster.add_valid(_beginning(valid, starts[1]), "valid")
+    return booster
+
+
+@contextmanager
+def _without_output() -> Iterator[None]:
+    """Let nothing come to the standard output of this process, not from compiled code either."""
+    kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nothing)
+
+
+def is_lightgbms(error: BaseException) -> bool:
+    """Tell whether an error comes from LightGBM, as those of its network do."""
+    return isinstance(error, _lightgbm().basic.LightGBMError)
 
 
 def read_booster(text: str) -> tuple[Booster, str]:

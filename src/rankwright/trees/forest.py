@@ -16,7 +16,7 @@ This module needs numpy and the kernels alone, so that a process that only score
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -184,6 +184,18 @@ class Forest:
                 part = n[0] * n[1] * (v[0] - v[1]) ** 2 / (size * size[0])
                 found += np.sqrt(np.bincount(self.feature[nodes], part, self.n_features))
         return found
+
+    def count_leaves(self, X: Matrix) -> NDArray[np.int64]:
+        """Return how many rows come to each leaf."""
+        n_leaves = np.diff(self.leaf_begin)
+        own = np.arange(len(self.leaf_value)) - np.repeat(self.leaf_begin[:-1], n_leaves)
+        # With their numbers for values, sums of whole numbers tell the leaves.
+        numbered = ForestScorer(replace(self, leaf_value=own.astype(np.float64)))
+        counts, before = [np.zeros(0, np.int64)], np.zeros(X.shape[0])
+        for n, sums in zip(n_leaves.tolist(), numbered.staged(X), strict=True):
+            counts.append(np.bincount((sums - before).astype(np.int64), minlength=n))
+            before = sums
+        return np.concatenate(counts)
 
     def __repr__(self) -> str:
         leaves = f"{len(self.leaf_value)} leaves"

@@ -138,11 +138,11 @@ class ForestRanker(Ranker):
             )
         return read_booster(model_text.named(self.model_text_, self.features()))[0]
 
-    def keep_additive(self, found: Additive, X: Matrix) -> None:
-        """Keep a sum of both parts as what is fitted, of training documents X."""
+    def keep_additive(self, found: Additive, X: Matrix | None) -> None:
+        """Keep a sum of both parts as what is fitted; a linear one, of training documents X."""
         for name in ("linear_coef_", "linear_intercept_", "linear_fill_", "linear_spread_"):
             self.__dict__.pop(name, None)
-        if found.coef is not None:
+        if found.coef is not None and X is not None:
             self.__dict__.update(found.linear_state())
             rows = X if found.fill is None else filled(X, found.fill)
             # Few digits, which do not depend on the order in which rows are added up.

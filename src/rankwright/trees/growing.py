@@ -17,9 +17,11 @@ from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.metrics.parsing import parse
 from rankwright.trees import engine
-from rankwright.trees.boosting import Boosting, Callback, Watched
+from rankwright.trees.boosting import Boosting, Callback
 from rankwright.trees.constraints import WeightLimits
 from rankwright.trees.grafting import Graft, graft
+from rankwright.trees.machine import Machine, Watched
+from rankwright.trees.machines import OneMachine
 from rankwright.trees.objective import TreeObjective, choose_loss
 from rankwright.trees.parameters import lightgbm_params
 from rankwright.trees.shared_bins import shared_bins
@@ -120,46 +122,56 @@ class Growing:
     def grow(self, start: Start, callback: Callback | None) -> tuple[Booster | None, Boosting]:
         """Return the trees, of which there may be none, and how they grew."""
         ranker, data, loss = self.ranker, self.data, self.loss
-        boosting = Boosting(
-            self.metric, ranker.n_estimators, ranker.early_stopping_rounds, ranker.n_jobs
-        )
         params, more = lightgbm_params(ranker), {}
-        objective = None
+        objectives = []
         if isinstance(loss, str):
             more = {"label": data.y, "group": data.groups.sizes, "weight": data.weights}
             params["objective"] = loss.removeprefix("lightgbm:")
         else:
-            objective = self._objective(loss, data)
-        train = None
+            objectives = [objective_of(ranker, loss, data)]
+        watched = {}
         if ranker.eval_train:
             looked_at = {} if self.whole is None else columns_of(self.whole, [self.metric])
-            train = Watched("train", data.y, data.groups, looked_at)
+            watched["train"] = [Watched(data.y, data.groups, looked_at)]
+        if self.watched is not None:
+            watched["valid"] = [self.watched]
+        boosting = Boosting(
+            self.metric,
+            ranker.n_estimators,
+            ranker.early_stopping_rounds,
+            {name: [] for name in watched},
+        )
         with engine.errors():
             others = None if self.valid is None else self.valid.X
             known = ranker.features()
             columns = [j for j, name in enumerate(known.names or ()) if name in known.categories]
             starts = (start.train, start.valid)
-            booster = engine.new_booster(params, data.X, others, columns, starts, **more)
+            booster = engine.new_booster(
+                params, data.X, data.groups, others, columns, starts, **more
+            )
             if booster is None:
                 boosting.stop = "no_split"
             else:
-                boosting.run(booster, objective, train, self.watched, callback, start.valid)
+                machine = Machine(booster, objectives, watched, self.metric, ranker.n_jobs)
+                machines = OneMachine(machine, ranker.subsample)
+                boosting.run(machines, callback, begun=start.valid is not None)
         return booster, boosting
-
-    def _objective(self, loss: Any, data: RankingData) -> TreeObjective:
-        ranker = self.ranker
-        weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
-        names = ("skip_empty", "subsample", "random_state", "n_jobs")
-        params: Any = {name: getattr(ranker, name) for name in names}
-        return TreeObjective(loss, data.y, data.groups, **weights, **params)
 
     def _slope(self, data: RankingData) -> Any:
         """Return the gradient as a function of scores: of all queries, as in the first round."""
         ours = {"lightgbm:rank_xendcg": XENDCG(), "lightgbm:lambdarank": LambdaRank()}
         known = self.loss if not isinstance(self.loss, str) else ours[self.loss]
-        objective = self._objective(known, data)
+        objective = objective_of(self.ranker, known, data)
         weights = objective.row_weights if len(objective.row_weights) > 0 else 1.0
         return lambda scores: weights * objective.terms(scores, 0)[0]
+
+
+def objective_of(ranker: Any, loss: Any, data: RankingData) -> TreeObjective:
+    """Return the objective of some documents, by the parameters of a ranker."""
+    weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
+    names = ("skip_empty", "subsample", "random_state", "n_jobs")
+    params: Any = {name: getattr(ranker, name) for name in names}
+    return TreeObjective(loss, data.y, data.groups, **weights, **params)
 
 
 def _watched(valid: Dataset | None, metric: Metric) -> Watched | None:
@@ -167,4 +179,4 @@ def _watched(valid: Dataset | None, metric: Metric) -> Watched | None:
         return None
     if np.isnan(per_query_on([metric], valid, valid.y)[0]).all():
         raise ValueError(f"valid must have a query that counts in {metric}, but has none.")
-    return Watched("valid", valid.y, valid.groups, columns_of(valid, [metric]))
+    return Watched(valid.y, valid.groups, columns_of(valid, [metric]))

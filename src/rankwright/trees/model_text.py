@@ -109,6 +109,38 @@ def _with_factor(tree: str, factor: float) -> str:
     return "\n".join(lines)
 
 
+def with_counts(text: str, leaf_counts: NDArray[np.int64]) -> str:
+    """Return a model with other numbers of documents in its leaves, those of all trees in a row.
+
+    What :func:`trim` returned is taken, and trusted. Those of the nodes are sums.
+    """
+    head, _, rest = text.partition("\n\n")
+    trees, first = [], 0
+    for block in rest[: -len(_END)].split("Tree=")[1:]:
+        lines = [line.partition("=") for line in f"Tree={block}".split("\n")]
+        fields = {name: numbers for name, _, numbers in lines}
+        n_leaves = int(fields["num_leaves"])
+        own = leaf_counts[first : first + n_leaves]
+        first += n_leaves
+        if n_leaves > 1:
+            fields["leaf_count"] = " ".join(map(str, own.tolist()))
+            fields["internal_count"] = " ".join(map(str, _node_counts(fields, own)))
+        trees.append("\n".join(f"{name}{sep}{fields[name]}" for name, sep, _ in lines))
+    sizes = " ".join(str(len(tree)) for tree in trees)
+    kept = [line for line in head.split("\n") if not line.startswith("tree_sizes=")]
+    return "\n".join([*kept, f"tree_sizes={sizes}"]) + f"\n\n{''.join(trees)}{_END}"
+
+
+def _node_counts(fields: Mapping[str, str], leaf_counts: NDArray[np.int64]) -> list[int]:
+    sides = [fields[name].split(" ") for name in ("left_child", "right_child")]
+    counts = [0] * len(sides[0])
+    for i in reversed(range(len(counts))):  # children are later than their parents
+        for side in sides:
+            child = int(side[i])
+            counts[i] += counts[child] if child >= 0 else int(leaf_counts[~child])
+    return counts
+
+
 def _head(n_features: int, infos: str, sizes: str) -> str:
     names = " ".join(f"Column_{j}" for j in range(n_features))
     rest = f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={sizes}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -94,11 +96,40 @@ def _multiplied(terms: Terms, weights: Floats | None) -> Terms:
     return weighted
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a machine knows of the gradients and curvatures of its documents.
+
+    Attributes
+    ----------
+    n_docs : int
+        How many documents there are.
+    largest : tuple of float
+        The largest gradient in size, and the largest curvature.
+    lowest : float
+        The lowest number that was drawn for a query: who is above the threshold is not learned
+        from. 0 where all are.
+    """
+
+    n_docs: int
+    largest: tuple[float, float]
+    lowest: float
+
+    @classmethod
+    def together(cls, found: Sequence[Found]) -> Found:
+        """Return what is known of the documents of all machines."""
+        largest = [max(sizes) for sizes in zip(*(one.largest for one in found), strict=True)]
+        n_docs = sum(one.n_docs for one in found)
+        return cls(n_docs, (largest[0], largest[1]), min(one.lowest for one in found))
+
+
 class TreeObjective:
     """Gradients and curvatures as LightGBM takes them, iteration by iteration.
 
     They are rounded to a grid on which sums are exact (``exact_sums.hpp``), so that the trees do
-    not depend on the order of the queries or on the number of threads.
+    not depend on the order of the queries, on the number of threads or on that of machines: the
+    grid follows from the number of documents and the largest value of all machines. So there are
+    two steps: :meth:`found` computes the numbers, :meth:`rounded` rounds them.
     """
 
     def __init__(
@@ -123,38 +154,55 @@ class TreeObjective:
             counts = np.where(is_empty(y, groups), 0.0, counts)
         self.query_weights = counts
         self.row_weights = np.empty(0) if (counts == 1).all() else np.repeat(counts, groups.sizes)
-        self.iteration = 0
+        self._pair: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
+        self._weights = self.row_weights
 
-    def __call__(self, scores: Floats, _: Any = None) -> tuple[Any, Any]:
-        """Return gradients and curvatures, float32; LightGBM calls this once an iteration."""
-        grad, hess = self.terms(scores, self.iteration)
-        weights = self._weights()
-        rounded = self._rounded(grad, weights, "gradient"), self._rounded(hess, weights, "hessian")
-        self.iteration += 1
-        return rounded
+    def found(self, scores: Floats, iteration: int, at_least: float = 0.0) -> Found:
+        """Compute gradients and curvatures, and keep them; return what other machines must know.
 
-    def _weights(self) -> Floats:
-        """Return the weights of the rows, 0 for queries that are not in the sample; or nothing."""
+        ``iteration`` counts from 0. Of a sample, queries are in it whose lot is at most
+        ``subsample``, or at most ``at_least``: one must be, of all machines.
+        """
+        grad, hess = self.terms(scores, iteration)
+        self._pair = self._checked(grad, "gradient"), self._checked(hess, "hessian")
+        lowest = self._draw(iteration, at_least)
+        sizes = [_kernels.largest_weighted(v, self._weights, self.threads) for v in self._pair]
+        for values, size, name in zip(self._pair, sizes, ("gradient", "hessian"), strict=True):
+            if math.isnan(size):
+                self._refuse(values, name, iteration)
+        return Found(self.groups.n_rows, (sizes[0], sizes[1]), lowest)
+
+    def rounded(self, of_all: Found) -> tuple[Any, Any]:
+        """Return what was computed on the grid of all machines, float32."""
+        count = float(of_all.n_docs)
+        grad, hess = (
+            _kernels.round_to_grid(values, self._weights, largest, count, self.threads)
+            for values, largest in zip(self._pair, of_all.largest, strict=True)
+        )
+        return grad, hess
+
+    def _draw(self, iteration: int, at_least: float) -> float:
+        """Set the weights of the rows, 0 for queries that are not in the sample; return a lot."""
         if self.subsample == 1:
-            return self.row_weights
-        # Which queries are in depends on the seed, the iteration and their ids only. One always is.
-        lots = query_uniforms(self.groups, self.random_state, self.iteration)
-        chosen = lots <= max(self.subsample, lots.min())
-        return np.repeat(np.where(chosen, self.query_weights, 0.0), self.groups.sizes)
+            return 0.0
+        # Which queries are in depends on the seed, the iteration and their ids only.
+        lots = query_uniforms(self.groups, self.random_state, iteration)
+        chosen = lots <= max(self.subsample, at_least)
+        self._weights = np.repeat(np.where(chosen, self.query_weights, 0.0), self.groups.sizes)
+        return float(lots.min())
 
-    def _rounded(self, values: Any, weights: Floats, name: str) -> Any:
+    def _checked(self, values: Any, name: str) -> Floats:
         array = np.ascontiguousarray(values, dtype=np.float64)
-        n = self.groups.n_rows
-        if array.shape != (n,):
-            raise ValueError(
-                f"the loss must return a {name} for each of {n} documents, but returned an array "
-                f"of shape {array.shape}."
-            )
-        try:
-            return _kernels.round_to_grid(array, weights, self.threads)
-        except ValueError:
-            row = int(np.argmax(~np.isfinite(array) | (np.abs(array) > np.finfo(np.float32).max)))
-            raise ValueError(
-                f"the loss must return finite numbers, but in iteration {self.iteration + 1} the "
-                f"{name} of row {row} is {array[row]}."
-            ) from None
+        if array.shape == (self.groups.n_rows,):
+            return array
+        raise ValueError(
+            f"the loss must return a {name} for each of {self.groups.n_rows} documents, but "
+            f"returned an array of shape {array.shape}."
+        )
+
+    def _refuse(self, array: Floats, name: str, iteration: int) -> NoReturn:
+        row = int(np.argmax(~np.isfinite(array) | (np.abs(array) > np.finfo(np.float32).max)))
+        raise ValueError(
+            f"the loss must return finite numbers, but in iteration {iteration + 1} the {name} of "
+            f"row {row} is {array[row]}."
+        )

@@ -1,0 +1,178 @@
+"""Comparisons and the command line on a Dask cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwright as rw
+from rankwright.comparison import Choice, Entry, Event, compare, noise_study, tune
+from tests.systems.conftest import package
+from tests.systems.dask_sample import cluster_of, write_parts
+
+package("distributed")
+from rankwright.dask import DaskParts, jobs_executor  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # distributed's own, of sockets and ports
+
+
+class Crashing(rw.LinearRanker):
+    """A ranker that takes its process with it."""
+
+    def loss_for(self, y: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster_of(2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def data() -> rw.Dataset:
+    return rw.data.make_mslr_like(n_queries=40, n_features=8, mean_docs=10)
+
+
+def test_a_model_that_crashes_fails_and_all_others_are_kept(
+    client: Any, data: rw.Dataset, tmp_path: Path
+) -> None:
+    entries: list[Any] = ["xendcg-linear", Entry("crashes", Crashing()), "best-feature", "random"]
+    alone = compare(data, ["xendcg-linear", "best-feature", "random"], n_trials=2)
+    before = sorted(client.run(os.getpid).values())
+    events: list[Event] = []
+    options: Any = {"n_trials": 2, "folder": tmp_path / "run", "callback": events.append}
+    found = compare(data, entries, executor=jobs_executor(client), **options)
+    assert [(f.model, f.reason) for f in found.failures] == [
+        ("crashes", "its process was ended by signal 11 (SIGSEGV).")
+    ]
+    assert found.metrics_csv() == alone.metrics_csv()
+    assert sorted(client.run(os.getpid).values()) == before  # no worker was lost
+    assert re.fullmatch(r"Dask at tcp://\S+, 2 workers, 2 threads", found.card["executor"])
+    events.clear()
+    compare(data, entries, executor=client.get_executor(), **options)
+    assert sorted((e.kind, e.model) for e in events) == [
+        ("failed", "crashes"),
+        *(("kept", name) for name in ("best-feature", "random", "xendcg-linear")),
+    ]
+
+
+def test_a_worker_that_is_killed_costs_time_only(
+    client: Any, data: rw.Dataset, tmp_path: Path
+) -> None:
+    alone = compare(data, ["xendcg-linear", "best-feature"], n_trials=3)
+    pids = sorted(client.run(os.getpid).values())
+    killed = False
+
+    def kill(event: Event) -> None:
+        nonlocal killed
+        if not killed:
+            os.kill(pids[0], signal.SIGKILL)
+            killed = True
+
+    found = compare(
+        data,
+        ["xendcg-linear", "best-feature"],
+        n_trials=3,
+        executor=client.get_executor(),
+        folder=tmp_path / "run",
+        callback=kill,
+    )
+    assert killed
+    assert found.metrics_csv() == alone.metrics_csv()
+
+
+def test_searches_and_noise_studies(client: Any, data: rw.Dataset, tmp_path: Path) -> None:
+    ranker = rw.LinearRanker("listnet", standardize=True)
+    space = {"alpha": Choice((0.1, 1.0, 5.0))}
+    here = tune(ranker, data, space, n_trials=3)
+    executor = jobs_executor(client)
+    there = tune(ranker, data, space, n_trials=3, executor=executor, path=tmp_path / "s.jsonl")
+    assert [(t.params, t.value) for t in there.trials] == [(t.params, t.value) for t in here.trials]
+    options: Any = {"levels": [0.0, 0.5], "n_trials": 2}
+    alone = noise_study(data, "labels", {"a": ranker}, **options)
+    study = noise_study(data, "labels", {"a": ranker}, executor=executor, **options)
+    np.testing.assert_array_equal(study.values, alone.values)
+
+
+# ---- evaluate and predict ----
+
+
+def test_evaluation_has_the_same_bits(client: Any, tmp_path: Path) -> None:
+    paths = write_parts(tmp_path)
+    parts, here = DaskParts(client, paths), rw.read_parts(paths)
+    model: Any = rw.LinearRanker("listnet", standardize=True).fit_parts(here)
+    one: Any = rw.evaluate(model, parts)
+    other: Any = rw.evaluate(model, here)
+    assert dict(one) == dict(other)
+    for name in one:
+        values = [found.results[name].per_query for found in (one, other)]
+        np.testing.assert_array_equal(*values)
+
+
+# ---- the command line ----
+
+
+def run(*words: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rankwright", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_commands_by_a_cluster(client: Any, tmp_path: Path) -> None:
+    write_parts(tmp_path)
+    data = f"{tmp_path}/part-*.txt"
+    address = client.scheduler.address
+    options = ("--model", "linear", "--alpha", "0.01")
+    run("train", data, "-o", tmp_path / "here.rw", *options)
+    told = run("train", data, "-o", tmp_path / "there.rw", *options, "--dask", address).stderr
+    assert "2 workers" in told
+    here, there = (rw.load(tmp_path / f"{name}.rw") for name in ("here", "there"))
+    rows = rw.read(tmp_path / "part-0.txt").X
+    np.testing.assert_array_equal(here.predict(rows), there.predict(rows))
+    for where, more in (("here", ()), ("there", ("--dask", address))):
+        run("predict", tmp_path / "here.rw", data, "-o", tmp_path / where, *more)
+        found = run("evaluate", data, tmp_path / "here.rw", "--json", *more)
+        (tmp_path / f"{where}.json").write_text(found.stdout)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    figures = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there")]
+    assert figures[0] == figures[1]
+    wrong = ("--model", "online", "--stream", "--dask", address)
+    told = run("train", tmp_path / "part-0.txt", "-o", tmp_path / "m.rw", *wrong, code=2).stderr
+    assert told.splitlines()[-1] == (
+        "rankwright: --stream learns query by query on this machine: leave --dask out."
+    )
+
+
+def test_compare_by_a_cluster_of_its_own(tmp_path: Path) -> None:
+    rw.write(rw.data.make_mslr_like(n_queries=40, n_features=6, mean_docs=8), tmp_path / "a.txt")
+    run(
+        *("compare", tmp_path / "a.txt", "-o", tmp_path / "run", "--dask", "local", "-j", 2),
+        *("--models", "xendcg-linear,random", "--trials", 1),
+    )
+    card = json.loads((tmp_path / "run" / "comparison.json").read_text())["card"]
+    assert re.fullmatch(r"Dask at tcp://\S+, 2 workers, 2 threads", card["executor"])
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "2 workers, 2 threads" in page
+
+
+def test_a_scheduler_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    write_parts(tmp_path)
+    done = run(
+        *("train", tmp_path / "part-0.txt", "-o", tmp_path / "m.rw", "--dask", "tcp://127.0.0.1:9"),
+        code=2,
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("rankwright: there must be a Dask scheduler at 'tcp://127.0.0.1:9'")
+    assert not (tmp_path / "m.rw").exists()

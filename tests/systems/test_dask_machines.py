@@ -1,0 +1,116 @@
+"""Trees on a Dask cluster: the bits of machines of one host, whoever is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankwright as rw
+from rankwright.data.parts import LocalParts
+from rankwright.trees import BoostedRanker, BoostingProgress
+from tests.systems.conftest import package
+from tests.systems.dask_sample import cluster_of, kill_one, write_parts
+
+package("distributed")
+from rankwright.dask import DaskParts, machines  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # distributed's own, of sockets and ports
+OPTIONS: dict[str, Any] = {
+    "n_estimators": 8,
+    "num_leaves": 6,
+    "min_child_samples": 5,
+    "n_jobs": 1,
+    "colsample": 0.7,
+}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_parts(tmp_path_factory.mktemp("parts"))
+
+
+@pytest.fixture(scope="module")
+def here(paths: list[Path]) -> LocalParts:
+    return rw.read_parts(paths)
+
+
+@pytest.fixture(scope="module")
+def expected(here: LocalParts) -> BoostedRanker:
+    return BoostedRanker(**OPTIONS).fit_parts(here, here)
+
+
+def pids_of_machines() -> list[int]:
+    """Return the processes that grow trees for this worker."""
+    found = [children for children, _ in machines._running.values()]
+    return [child.process.pid for children in found for child in children.all]
+
+
+def at_tree(number: int, do: Callable[[], Any]) -> Callable[[BoostingProgress], None]:
+    done: list[int] = []
+
+    def callback(progress: BoostingProgress) -> None:
+        if progress.iteration == number and not done:
+            done.append(number)
+            do()
+
+    return callback
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_the_bits_are_those_of_one_host(
+    n_workers: int, paths: list[Path], expected: BoostedRanker
+) -> None:
+    with cluster_of(n_workers) as client:
+        parts = DaskParts(client, paths)
+        ranker = BoostedRanker(**OPTIONS).fit_parts(parts, parts)
+        assert client.run(pids_of_machines) == {worker: [] for worker in client.nthreads()}
+    assert ranker.model_text_ == expected.model_text_
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+@pytest.mark.parametrize("tree", [1, 4, 7])
+def test_a_machine_that_is_killed(tree: int, paths: list[Path], expected: BoostedRanker) -> None:
+    with cluster_of(2) as client:
+        parts = DaskParts(client, paths)
+
+        def kill() -> None:
+            pids = [pid for own in client.run(pids_of_machines).values() for pid in own]
+            os.kill(pids[-1], signal.SIGKILL)
+
+        begin = time.monotonic()
+        callback = at_tree(tree, kill)
+        ranker = BoostedRanker(**OPTIONS).fit_parts(parts, parts, callback=callback)
+        assert time.monotonic() - begin < 60
+        assert client.run(pids_of_machines) == {worker: [] for worker in client.nthreads()}
+    assert ranker.model_text_ == expected.model_text_
+
+
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_a_worker_that_is_killed(
+    n_workers: int, paths: list[Path], expected: BoostedRanker
+) -> None:
+    with cluster_of(n_workers) as client:
+        parts = DaskParts(client, paths)
+        pids: list[int] = []
+
+        def kill() -> None:
+            pids.extend(pid for own in client.run(pids_of_machines).values() for pid in own)
+            kill_one(client)
+
+        ranker = BoostedRanker(**OPTIONS).fit_parts(parts, parts, callback=at_tree(4, kill))
+        assert ranker.model_text_ == expected.model_text_
+        deadline = time.monotonic() + 10
+        while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_validation_parts_must_be_there_too(paths: list[Path], here: LocalParts) -> None:
+    with cluster_of(1) as client, pytest.raises(TypeError, match="valid must be parts on the same"):
+        BoostedRanker(**OPTIONS).fit_parts(DaskParts(client, paths), here)
