@@ -20,6 +20,7 @@ from rankwright.data.writing import (
     check_writable,
     check_writable_folder,
     make_folder,
+    make_held_folder,
     remove_leftovers,
     replace_folder,
     write_atomically,
@@ -471,3 +472,34 @@ def test_folders_are_made_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match="file/c: cannot be written: File exists"):
         make_folder(tmp_path / "file/c")
+
+
+@pytest.mark.parametrize("when", ["before it is open", "before it is held"])
+def test_a_new_folder_that_is_taken_for_a_leftover(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process looks for leftovers at the moment when a folder is made."""
+    make, hold, taken = disk.make_one_folder, fcntl.flock, []
+
+    def take(path: str) -> None:
+        if not taken:
+            taken.append(path)
+            os.rmdir(path)
+
+    def made(path: str) -> None:
+        make(path)
+        if when == "before it is open":
+            take(path)
+
+    def held(descriptor: int, how: int) -> None:
+        if when == "before it is held":
+            take(os.readlink(f"/proc/self/fd/{descriptor}"))
+        hold(descriptor, how)
+
+    monkeypatch.setattr(disk, "make_one_folder", made)
+    monkeypatch.setattr(fcntl, "flock", held)
+    folder, descriptor = make_held_folder(str(tmp_path / "x"))
+    assert os.path.isdir(folder)
+    assert folder not in taken
+    assert len(taken) == 1
+    os.close(descriptor)

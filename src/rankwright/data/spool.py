@@ -61,7 +61,7 @@ class Spool:
         place = os.fspath(within) if within is not None else tempfile.gettempdir()
         remove_leftovers(place, _NAME)
         with _telling(place):
-            folder, held = _held_folder(os.path.join(place, _NAME))
+            folder, held = make_held_folder(os.path.join(place, _NAME))
         self.folder = Path(folder)
         self._names = map(str, itertools.count())  # of threads, each gets its own
         self.close = weakref.finalize(self, _remove, folder, held, os.getpid())
@@ -79,17 +79,6 @@ class Spool:
         """Remove a data set; what is mapped stays readable."""
         for path in self.folder.glob(f"{spooled.name}.*.npy"):
             path.unlink()
-
-
-def _held_folder(path: str) -> tuple[str, int]:
-    """Make a folder that is held; another process may take a new one for left behind."""
-    for _ in range(10):
-        with contextlib.suppress(FileNotFoundError):
-            folder, held = make_held_folder(path)
-            if os.path.isdir(folder):  # and while it is held, nobody removes it
-                return folder, held
-            os.close(held)
-    return make_held_folder(path)
 
 
 @contextlib.contextmanager

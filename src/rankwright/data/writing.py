@@ -296,7 +296,10 @@ def make_held_folder(target: str) -> tuple[str, int]:
     while True:
         part = _part_of(target)
         disk.make_one_folder(part)
-        held = os.open(part, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            held = os.open(part, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:  # it was taken for a leftover
+            continue
         if _is_held(part, held):
             return part, held
         os.close(held)
