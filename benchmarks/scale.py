@@ -54,10 +54,10 @@ def own_memory(pid: str) -> int:
     return 1024 * int(lines.get("RssAnon", "0 kB").split()[0])
 
 
-def seconds_a_tree(fit: Any) -> tuple[float, float]:
+def seconds_a_tree(fit: Any, data: Any) -> tuple[float, float]:
     """Return the seconds before the first tree was there, and those of each later one."""
     begin, seen = time.perf_counter(), []
-    fit(lambda progress: seen.append(time.perf_counter()))
+    fit(data, callback=lambda progress: seen.append(time.perf_counter()))
     return seen[0] - begin, (seen[-1] - seen[0]) / (len(seen) - 1)
 
 
@@ -80,9 +80,9 @@ def run(quick: bool = False) -> None:
         watch = Watch()
         for n in range(rounds):
             one = rw.BoostedRanker(**options, n_jobs=1)
-            found["one"].append(seconds_a_tree(lambda tell: one.fit_dataset(data, tell)))  # noqa: B023
+            found["one"].append(seconds_a_tree(one.fit_dataset, data))
             two = rw.BoostedRanker(**options, n_jobs=2)
-            found["two"].append(seconds_a_tree(lambda tell: two.fit_parts(parts, callback=tell)))  # noqa: B023
+            found["two"].append(seconds_a_tree(two.fit_parts, parts))
             print(f"round {n + 1}/{rounds}: {found['one'][-1]}, {found['two'][-1]}", flush=True)
         watch.close()
     one_tree, two_trees = (median(tree for _, tree in found[name]) for name in ("one", "two"))

@@ -479,7 +479,8 @@ def test_a_new_folder_that_is_taken_for_a_leftover(
     when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process looks for leftovers at the moment when a folder is made."""
-    make, hold, taken = disk.make_one_folder, fcntl.flock, []
+    make, hold = disk.make_one_folder, fcntl.flock
+    taken: list[str] = []
 
     def take(path: str) -> None:
         if not taken:
