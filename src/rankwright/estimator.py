@@ -66,8 +66,8 @@ class Model(Protocol):
     takes_categories: ClassVar[bool] = False
     """Whether it learns from codes of categories, and not level by level."""
     part_bytes: ClassVar[tuple[float, ...]] = (0, 0)
-    """What ``fit_parts`` takes beside one part: bytes in any case, bytes a document, and which
-    share of the features."""
+    """What ``fit_parts`` takes beside one part: bytes in any case, bytes a document, and bytes a
+    value of the features."""
 
     # ---- before and after fitting ----
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwright.data.alignment import Features
 from rankwright.data.categories import Categories
 from rankwright.data.dataset import Dataset
+from rankwright.data.each import EachHere
 from rankwright.data.foreign import plain
 from rankwright.data.groups import Groups, Ints, gather
 from rankwright.data.kept import kept_numbers
@@ -149,7 +150,7 @@ def check_parts(estimator: Any, parts: Parts, *, allow_nan: bool = False) -> Par
     intake = Intake(type(estimator).__name__, vars(estimator))
     most = _FINITE if allow_nan else _LARGEST
     names = [part.name for part in known.parts]
-    parts.map_each(_refuse_values_of_part, names, intake, takes_missing, most)
+    parts.map(_refuse_values_of_part, EachHere(names), intake, takes_missing, most)
     if missing != "error":
         estimator.fill_ = fills_of_parts(parts, missing)
         parts = without_missing(parts, estimator.fill_)

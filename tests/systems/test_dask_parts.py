@@ -15,6 +15,7 @@ import pytest
 import rankwright as rw
 from rankwright.data import make_mslr_like
 from rankwright.data.dataset import Dataset
+from rankwright.data.each import EachHere
 from rankwright.data.parts import LocalParts, Parts
 from rankwright.exceptions import DataError, DataWarning
 from tests.systems.conftest import package
@@ -71,7 +72,7 @@ def test_parts_are_the_same_wherever_they_are(there: DaskParts, here: LocalParts
     assert known == [(p.fingerprint, p.n_docs, p.labels) for p in here.facts.parts]
     assert there.map(numbers, 2.0) == here.map(numbers, 2.0)
     own = [5.0, 4.0, 3.0, 2.0, 1.0]
-    assert there.map_each(numbers, own, 7) == here.map_each(numbers, own, 7)
+    assert there.map(numbers, EachHere(own), 7) == here.map(numbers, EachHere(own), 7)
     assert there.transformed(halved).map(numbers, 2.0) == here.transformed(halved).map(numbers, 2.0)
     assert repr(there).startswith("DaskParts(5 parts, ")
 

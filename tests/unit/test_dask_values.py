@@ -6,18 +6,15 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import rankwright as rw
 from rankwright.blas import one_blas_thread
 from rankwright.data.arrays import fingerprint
-from rankwright.data.spool import Spool
 from rankwright.exceptions import DataError
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 from rankwright.dask import recipe as module
-from rankwright.dask.pages import give_back, know, resident
 from rankwright.dask.parts import read_file
 from rankwright.dask.recipe import Recipe, kept, made_first, pinned, told
 
@@ -77,20 +74,6 @@ def test_files_go_with_their_values(path: str) -> None:
     assert len(list(folder.iterdir())) > before
     del scaled
     assert len(list(folder.iterdir())) == before
-
-
-def test_pages_are_given_back(tmp_path: Path) -> None:
-    spool = Spool(tmp_path)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40_000, 100)).astype(np.float32)  # 16 MB
-    part = know(spool.put(rw.Dataset(X, np.zeros(len(X)), np.arange(len(X)) // 10)).open())
-    expected = float(part.X.sum())
-    before = resident()
-    assert not give_back(None)
-    assert not give_back(100.0 * before)
-    assert give_back(before)
-    assert before - resident() > 12e6
-    assert float(part.X.sum()) == expected
 
 
 def test_blocks_of_one_thread_may_overlap() -> None:

@@ -18,7 +18,7 @@ import rankwright as rw
 from rankwright.data import Manifest, partition
 from rankwright.data.hashing import hash_ids
 from rankwright.data.manifest import has_manifest, read_manifest
-from rankwright.data.part_memory import PROGRAM, check_memory, part_sizes
+from rankwright.data.part_memory import PROGRAM, Sizes, check_memory, needed_memory, part_sizes
 from rankwright.data.partitioning import PartitionProgress
 from rankwright.data.writing import MANIFEST
 from rankwright.exceptions import DataError
@@ -298,9 +298,13 @@ def test_a_manifest_says_how_text_is_read(folder: Path, monkeypatch: pytest.Monk
 
 def test_memory_is_told_before_anything_is_read(folder: Path, tmp_path: Path) -> None:
     paths = sorted(map(str, folder.glob("part-*")))
-    sizes, width = part_sizes(paths)
-    assert sum(sizes) == rw.read(tmp_path / "all.txt").n_docs
-    assert width == 5 * 4
+    sizes = part_sizes(paths)
+    assert sum(sizes.n_docs) == rw.read(tmp_path / "all.txt").n_docs
+    assert (sizes.n_features, sizes.n_bytes) == (5, 4)
+    needed = needed_memory(paths, 1000, 100, 2)
+    assert needed.total == (
+        PROGRAM + 1000 + 3 * 5 * 4 * max(sizes.n_docs) + (100 + 2 * 5) * sum(sizes.n_docs)
+    )
     check_memory(paths, 10**9, 0, 100)
     with pytest.raises(DataError, match=r"needs about 0\.25 GB .* allows 0\.20 GB\. .*Allow more"):
         check_memory(paths, 2 * 10**8, 0, 0)
@@ -315,10 +319,14 @@ def test_memory_is_told_before_anything_is_read(folder: Path, tmp_path: Path) ->
 def test_memory_of_tables_is_in_their_own_words(tmp_path: Path) -> None:
     frame = pd.DataFrame({"qid": [1, 1, 2], "label": [0, 1, 1], "x": [1.0, 2.0, 3.0]})
     frame.to_parquet(tmp_path / "a.parquet", index=False)
-    assert part_sizes([str(tmp_path / "a.parquet")]) == ([3], 24)
+    assert part_sizes([str(tmp_path / "a.parquet")]) == Sizes([3], 3, 8)
+    frame.astype({"x": np.float32}).to_parquet(tmp_path / "single.parquet", index=False)
+    assert part_sizes([str(tmp_path / "single.parquet")]) == Sizes([3], 3, 4)
+    both = [str(tmp_path / "single.parquet"), str(tmp_path / "a.parquet")]
+    assert part_sizes(both) == Sizes([3, 3], 3, 8)
     partition(tmp_path / "a.parquet", tmp_path / "parts", 1, out_format="csv")
     (path,) = (tmp_path / "parts").glob("*.csv")
-    assert part_sizes([str(path)]) == ([3], 24)
+    assert part_sizes([str(path)]) == Sizes([3], 3, 8)
     (tmp_path / "b.parquet").write_bytes(b"no")
     with pytest.raises(DataError, match="is not a readable parquet file"):
         part_sizes([str(tmp_path / "b.parquet")])

@@ -18,6 +18,7 @@ import pytest
 
 import rankwright as rw
 from rankwright.data import part_files
+from rankwright.data.each import EachHere
 from rankwright.data.hashing import hash_ids
 from rankwright.data.part_values import aligned_parts, fills_of_parts, with_indicators
 from rankwright.data.parts import LocalParts, Parts, check_are_parts, read_parts, spool_parts
@@ -324,14 +325,14 @@ def test_functions_are_mapped_in_the_order_of_the_parts(tmp_path: Path) -> None:
     parts = read_parts(tmp_path / "p")
     assert parts.map(ids_of) == [ids_of(piece) for piece in pieces]
     expected = [piece.n_queries + i + 10 for i, piece in enumerate(pieces)]
-    assert parts.map_each(plus, [0, 1, 2], 10) == expected
+    assert parts.map(plus, EachHere([0, 1, 2]), 10) == expected
     doubled = parts.transformed(twice)
     assert isinstance(doubled, LocalParts)
     np.testing.assert_array_equal(doubled.map(lambda part: part.X)[0], 2 * pieces[0].X)
     prints = [[part.fingerprint for part in one.facts.parts] for one in (parts, doubled)]
     assert not set(prints[0]) & set(prints[1])
     with pytest.raises(ValueError, match="zip"):
-        parts.map_each(plus, [0], 10)
+        parts.map(plus, EachHere([0]), 10)
 
 
 def test_a_part_is_mapped_and_cannot_be_written_to(tmp_path: Path) -> None:

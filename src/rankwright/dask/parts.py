@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -135,13 +135,11 @@ class DaskParts:
 
     def map(self, function: Callable[..., Result], *args: Any) -> list[Result]:
         """Return ``function(part, *args)`` for each part, in the order of the parts."""
-        return list(self._each.tell(function, *args))
+        return list(self.tell(function, *args))
 
-    def map_each(
-        self, function: Callable[..., Result], each: Sequence[Any], *args: Any
-    ) -> list[Result]:
-        """Return ``function(part, each[i], *args)`` for each part i, in their order."""
-        return list(self._each.tell(function, EachHere(each), *args))
+    def tell(self, function: Callable[..., Result], *args: Any) -> Iterator[Result]:
+        """Yield what :meth:`map` returns."""
+        return self._each.tell(function, *args)
 
     def each(self, function: Callable[..., Any], *args: Any) -> DaskEach:
         """Return ``function(part, *args)`` for each part; the results stay on the workers."""

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from rankwright.blas import one_blas_thread
-from rankwright.dask.pages import give_back, know, own_limit
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
+from rankwright.data.pages import give_back
 from rankwright.data.spool import Spool, Spooled
 from rankwright.exceptions import DataError
 
@@ -69,7 +69,7 @@ class Recipe:
                     warnings.simplefilter("always")
                     self.set(self.function(*given, *self.args))
                 self.notes = [str(one.message) for one in caught]
-            return self._value if self._spooled is None else know(self._spooled.open())
+            return self._value if self._spooled is None else self._spooled.open()
 
     @property
     def spooled(self) -> Spooled:
@@ -148,7 +148,7 @@ def told(value: Any, function: Callable[..., Any], *args: Any) -> Any:
         with one_blas_thread():
             return function(value.value if isinstance(value, Recipe) else value, *given)
     finally:
-        give_back(own_limit())
+        give_back()
 
 
 def kept(value: Any, function: Callable[..., Any], *args: Any) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
+from rankwright.data.pages import give_back
+
 
 class Each(Protocol):
     """One value for each part of the data, where that part lies.
@@ -50,7 +52,10 @@ class EachHere:
     def tell(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         """Yield ``function(value, *args)`` for each part, one after the other."""
         columns = [a.values if isinstance(a, EachHere) else [a] * len(self) for a in args]
-        return (function(*own) for own in zip(self.values, *columns, strict=True))
+        for own in zip(self.values, *columns, strict=True):
+            found = function(*own)
+            give_back()  # what was mapped of this part
+            yield found
 
 
 def itself(value: Any) -> Any:

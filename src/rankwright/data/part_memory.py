@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rankwright.data.files import open_raw
 from rankwright.data.formats import LETOR
@@ -13,46 +14,80 @@ from rankwright.data.tables import import_frames
 from rankwright.exceptions import DataError
 
 PROGRAM = 250_000_000  # bytes of the program itself, with its libraries
+_NO_FEATURES = 2  # columns: label and query id
 _OVER = 3  # times its features: what one part takes while it is read
 
 
-def check_memory(
+@dataclass(frozen=True)
+class Sizes:
+    """How large parts are, before they are read: documents of each, features, bytes of a value."""
+
+    n_docs: Sequence[int]
+    n_features: int
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Bytes that are needed in any case, to read the largest part, and for each document."""
+
+    always: float
+    largest: int
+    a_doc: int
+    n_docs: int
+
+    @property
+    def growing(self) -> int:
+        """Bytes for all documents."""
+        return self.a_doc * self.n_docs
+
+    @property
+    def total(self) -> float:
+        """All bytes."""
+        return self.always + self.largest + self.growing
+
+
+def needed_memory(
     paths: Sequence[str],
-    most: int,
     fixed: float = 0,
-    bytes_a_doc: float = 0,
-    share: float = 0,
+    a_doc: float = 0,
+    a_value: float = 0,
     *,
     format: str | None = None,
-) -> None:
-    r"""Raise unless the data can be read and learned from within so many bytes.
+) -> Needed:
+    r"""Return the memory in which data can be read and learned from.
 
     .. math::
-        P + f + 3 b F \max_i n_i + (s + r b F) \sum_i n_i
+        P + f + 3 b F \max_i n_i + (s + r F) \sum_i n_i
 
     for parts of :math:`n_i` documents with F features of b bytes, a learner that takes f bytes,
-    s bytes a document and a share r of the features, and P = 250 MB for the program. Files that are
-    mapped into memory do not count: the system gives their room to others when it is needed.
+    s bytes a document and r bytes a value, and P = 250 MB for the program. Files that are mapped
+    into memory hardly count: pages of them are given back.
     """
-    sizes, width = part_sizes(paths, format)
-    bytes_a_doc = int(bytes_a_doc + share * width)
-    largest, always = _OVER * max(sizes) * width, PROGRAM + fixed
-    growing = bytes_a_doc * sum(sizes)
-    needed = always + largest + growing
-    if needed <= most:
+    sizes = part_sizes(paths, format)
+    largest = _OVER * max(sizes.n_docs) * sizes.n_features * sizes.n_bytes
+    each = int(a_doc + a_value * sizes.n_features)
+    return Needed(PROGRAM + fixed, largest, each, sum(sizes.n_docs))
+
+
+def check_memory(paths: Sequence[str], most: int, *needs: float, format: str | None = None) -> None:
+    """Raise unless :func:`needed_memory` is at most so many bytes."""
+    needed = needed_memory(paths, *needs, format=format)
+    if needed.total <= most:
         return
-    more = "Partition the data into more parts, or allow" if always + growing < most else "Allow"
+    rest = needed.always + needed.growing
+    more = "Partition the data into more parts, or allow" if rest < most else "Allow"
     raise DataError(
-        f"needs about {needed / 1e9:.2f} GB of memory, but --max-memory allows {most / 1e9:.2f} "
-        f"GB. It is {always / 1e9:.2f} GB in any case, {largest / 1e9:.2f} GB to read the largest "
-        f"of {len(sizes)} parts, and {bytes_a_doc} bytes for each of {sum(sizes)} documents. "
-        f"{more} more.",
+        f"needs about {needed.total / 1e9:.2f} GB of memory, but --max-memory allows "
+        f"{most / 1e9:.2f} GB. It is {needed.always / 1e9:.2f} GB in any case, "
+        f"{needed.largest / 1e9:.2f} GB to read the largest of {len(paths)} parts, and "
+        f"{needed.a_doc} bytes for each of {needed.n_docs} documents. {more} more.",
         path=os.path.dirname(paths[0]) or paths[0],
     )
 
 
-def part_sizes(paths: Sequence[str], format: str | None = None) -> tuple[list[int], int]:
-    """Return the documents of each part, and the bytes of a document's features in memory."""
+def part_sizes(paths: Sequence[str], format: str | None = None) -> Sizes:
+    """Return how large parts are."""
     kind = same_format(paths, format)
     if kind == "parquet":
         return _parquet_sizes(paths)
@@ -70,23 +105,27 @@ def part_sizes(paths: Sequence[str], format: str | None = None) -> tuple[list[in
         counts += [part.n_docs for part in manifest.parts if part.name == name]
         n_features = max(n_features, int(manifest.letor.get("n_features", 0)))
     if kind == LETOR:
-        return counts, 4 * n_features
-    return counts, 8 * max(_columns_of_text(path) for path in paths)
+        return Sizes(counts, n_features, 4)
+    return Sizes(counts, max(_columns_of_text(path) for path in paths), 8)
 
 
-def _parquet_sizes(paths: Sequence[str]) -> tuple[list[int], int]:
+def _parquet_sizes(paths: Sequence[str]) -> Sizes:
     arrow, reader = import_frames("pyarrow"), import_frames("pyarrow.parquet")
-    counts, width = [], 0
+    counts, n_columns, n_bytes = [], 0, 4
     for path in paths:
         try:
             with open_raw(path) as file:
                 found = reader.ParquetFile(file)
+                types = [column.physical_type for column in found.schema]
                 counts.append(found.metadata.num_rows)
-                width = max(width, 8 * found.metadata.num_columns)
         except (OSError, arrow.ArrowException) as error:
             text = " ".join(str(error).split()).rstrip(".")
             raise DataError(f"is not a readable parquet file: {text}.", path=path) from None
-    return counts, width
+        n_columns = max(n_columns, len(types))
+        # Features are of single precision if all of them are; label and query id are none.
+        others = [kind for kind in types if kind not in ("FLOAT", "BYTE_ARRAY")]
+        n_bytes = max(n_bytes, 4 if len(others) <= _NO_FEATURES else 8)
+    return Sizes(counts, n_columns, n_bytes)
 
 
 def _columns_of_text(path: str) -> int:

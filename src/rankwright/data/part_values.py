@@ -9,6 +9,7 @@ import numpy as np
 
 from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
+from rankwright.data.each import EachHere
 from rankwright.data.groups import Ints
 from rankwright.data.missing import Missing, even_rows, filled, medians_of_samples
 from rankwright.data.part_facts import are_same
@@ -30,7 +31,7 @@ def fills_of_parts(parts: Parts, missing: Missing) -> Floats:
         rows[(begin <= rows) & (rows < end)] - begin
         for begin, end in zip(begins, ends, strict=True)
     ]
-    sample = parts.map_each(_rows_of_part, each)
+    sample = parts.map(_rows_of_part, EachHere(each))
     return medians_of_samples(sample, lambda columns: parts.map(_columns_of_part, columns))
 
 

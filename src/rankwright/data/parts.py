@@ -7,7 +7,7 @@ at a time in memory; other classes may have them elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
@@ -50,12 +50,13 @@ class Parts(Protocol):
     def __len__(self) -> int: ...
 
     def map(self, function: Callable[..., Result], *args: Any) -> list[Result]:
-        """Return ``function(part, *args)`` for each part, in the order of the parts."""
+        """Return ``function(part, *args)`` for each part, in the order of the parts.
 
-    def map_each(
-        self, function: Callable[..., Result], each: Sequence[Any], *args: Any
-    ) -> list[Result]:
-        """Return ``function(part, each[i], *args)`` for each part i, in their order."""
+        Of an argument that is an :class:`~rankwright.data.each.EachHere`, each gets its own.
+        """
+
+    def tell(self, function: Callable[..., Result], *args: Any) -> Iterator[Result]:
+        """Yield what :meth:`map` returns, one at a time where parts are."""
 
     def each(self, function: Callable[..., Any], *args: Any) -> Each:
         """Return ``function(part, *args)`` for each part; the results stay with the parts."""
@@ -98,14 +99,11 @@ class LocalParts:
 
     def map(self, function: Callable[..., Result], *args: Any) -> list[Result]:
         """Return ``function(part, *args)`` for each part, one after the other."""
-        return [function(part.open(), *args) for part in self.spooled]
+        return list(self.tell(function, *args))
 
-    def map_each(
-        self, function: Callable[..., Result], each: Sequence[Any], *args: Any
-    ) -> list[Result]:
-        """Return ``function(part, each[i], *args)`` for each part i, one after the other."""
-        pairs = zip(self.spooled, each, strict=True)
-        return [function(part.open(), own, *args) for part, own in pairs]
+    def tell(self, function: Callable[..., Result], *args: Any) -> Iterator[Result]:
+        """Yield ``function(part, *args)`` for each part, one after the other."""
+        return EachHere(self.spooled).tell(_of_opened, function, *args)
 
     def each(self, function: Callable[..., Any], *args: Any) -> EachHere:
         """Return ``function(part, *args)`` for each part."""
@@ -129,6 +127,10 @@ class LocalParts:
             f"LocalParts({len(self)} parts, {known.n_docs} documents, {known.n_queries} queries, "
             f"{known.n_features} features, {form})"
         )
+
+
+def _of_opened(part: Spooled, function: Callable[..., Result], *args: Any) -> Result:
+    return function(part.open(), *args)
 
 
 def read_parts(

@@ -22,6 +22,7 @@ from rankwright.data.alignment import Features
 from rankwright.data.arrays import map_arrays, write_arrays
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
+from rankwright.data.pages import know
 from rankwright.data.writing import make_held_folder, remove_leftovers
 from rankwright.exceptions import DataError
 
@@ -44,7 +45,7 @@ class Spooled:
         if order.exists():
             part.order = np.load(order)
             part.gathered = True
-        return part
+        return know(part)
 
 
 class Spool:

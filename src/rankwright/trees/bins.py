@@ -37,12 +37,21 @@ def sample_rows(groups: Groups, size: int, seed: int) -> Ints:
 
 def sample_of_parts(parts: Parts, size: int, seed: int) -> Matrix:
     """Return the features of the sample of all parts, by what was drawn for its documents."""
-    lots = parts.map(_lowest_lots, size, seed)
-    last = np.sort(np.concatenate(lots))[:size][-1]
-    found = parts.map(_rows_up_to, float(last), seed)
-    order = np.argsort(np.concatenate([drawn for drawn, _ in found]), kind="stable")
-    stacked = sp.vstack if sp.issparse(found[0][1]) else np.concatenate
-    return stacked([rows for _, rows in found])[order[:size]]
+    last = float(np.sort(np.concatenate(parts.map(_lowest_lots, size, seed)))[:size][-1])
+    lots = parts.map(_lots_up_to, last, seed)
+    order = np.argsort(np.concatenate(lots), kind="stable")[:size]
+    found = parts.tell(_rows_up_to, last, seed)
+    if parts.facts.is_sparse:
+        return sp.vstack(list(found))[order]
+    places = np.full(sum(map(len, lots)), -1)
+    places[order] = np.arange(len(order))
+    sample = np.empty((len(order), parts.facts.n_features), dtype=parts.facts.dtype)
+    begin = 0
+    for rows in found:  # each goes to its place at once: there is one part of them at a time
+        own = places[begin : begin + len(rows)]
+        sample[own[own >= 0]] = rows[own >= 0]
+        begin += len(rows)
+    return sample
 
 
 def _lowest_lots(part: Dataset, size: int, seed: int) -> Floats:
@@ -50,10 +59,13 @@ def _lowest_lots(part: Dataset, size: int, seed: int) -> Floats:
     return drawn[_lowest(drawn, size)]
 
 
-def _rows_up_to(part: Dataset, last: float, seed: int) -> tuple[Floats, Any]:
+def _lots_up_to(part: Dataset, last: float, seed: int) -> Floats:
     drawn = uniforms(part.groups, seed, _STREAM)
-    rows = np.flatnonzero(drawn <= last)
-    return drawn[rows], part.X[rows]
+    return drawn[drawn <= last]
+
+
+def _rows_up_to(part: Dataset, last: float, seed: int) -> Any:
+    return part.X[np.flatnonzero(uniforms(part.groups, seed, _STREAM) <= last)]
 
 
 def _lowest(drawn: Floats, size: int) -> Ints:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 from rankwright.data.groups import Groups
+from rankwright.data.pages import give_back
 from rankwright.data.spool import Spool
 from rankwright.data.validation import Matrix
 from rankwright.docstrings import keep_docstrings
@@ -195,6 +196,7 @@ def binned_parts(params: dict[str, Any], matrices: Sequence[Matrix], reference: 
             self.batch_size = max(1, _AT_A_TIME // X.shape[1])
 
         def __getitem__(self, index: Any) -> Any:
+            give_back()  # of the rows before these
             taken = self.X[index]
             return taken.toarray() if sp.issparse(taken) else taken
 

@@ -23,7 +23,7 @@ class GrownRanker(ForestRanker):
     """Base of rankers whose trees were grown by boosting."""
 
     # Two machines and a sample of documents; scores, gradients and the loss; bins of one byte.
-    part_bytes = (900_000_000, 130, 0.25)
+    part_bytes = (900_000_000, 130, 1)
     early_stopping_rounds: int | None
 
     def fit_parts(

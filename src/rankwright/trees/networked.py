@@ -12,6 +12,7 @@ import pickle
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +22,7 @@ from sklearn.base import clone
 from rankwright.blas import one_blas_thread
 from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
+from rankwright.data.each import EachHere
 from rankwright.data.hashing import combine
 from rankwright.data.validation import Floats
 from rankwright.inputs import part_data
@@ -205,7 +207,8 @@ def _scores_of(seat: Seat, parts: Sequence[Dataset]) -> Floats | None:
         return None
     text = model_text.joined_texts([(tree, 1.0) for tree in seat.trees])
     scorer = ForestScorer(Forest.from_text(text, seat.plan.features.n))
-    return np.concatenate([scorer.scores(part.X, threads=seat.threads) for part in parts])
+    score = partial(scorer.scores, threads=seat.threads)
+    return np.concatenate(list(EachHere(part.X for part in parts).tell(score)))
 
 
 # ---- the process ----
