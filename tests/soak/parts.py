@@ -3,8 +3,7 @@
 ``rankwright train`` learns from so many documents with 136 features, in parts, by trees and by a
 linear ranker. Memory is the sum over all its processes of their proportional shares (PSS), mapped
 files and libraries included. Where the system lets us limit it (a memory cgroup), trees are grown
-once more with the limit at half the size of the data, files that the system caches for them
-included.
+once more with a limit of 0.7 of the data, files that the system caches for them included.
 """
 
 from __future__ import annotations
@@ -119,13 +118,13 @@ def soak(count: int, seed: int) -> Report:
         raw = write_parts(parts, count, seed)
         count = raw // (4 * N_FEATURES)
         report.facts |= {"documents": count, "bytes of features": raw}
-        with limited(raw // 2) as limit:
+        with limited(int(OF_RAW * raw)) as limit:
             for name, words, within in [
                 ("trees", TREES, None),
                 ("linear", LINEAR, None),
-                ("trees in half the memory", TREES, limit),
+                ("trees within a limit", TREES, limit),
             ]:
-                if name.endswith("memory") and limit is None:
+                if name.endswith("limit") and limit is None:
                     continue
                 watch = Watch(limit=within)
                 model = f"{folder}/{name}.rw"
@@ -150,7 +149,7 @@ def soak(count: int, seed: int) -> Report:
             models = [Path(f"{folder}/{name}.rw") for name in report.done if "tree" in name]
             same = {model.read_bytes() for model in models if model.exists()}
             if len(same) != 1:
-                report.fail("trees in half the memory are others")
+                report.fail("trees within a limit are others")
     return report
 
 

@@ -1,4 +1,4 @@
-"""Pages of mapped files, given back when there are many.
+"""Memory that is given back to the system: pages of mapped files, and what was freed.
 
 A part is mapped from a file. What of it was read stays in the memory of the process as long as
 nobody else wants the room, and counts as its memory: whoever watches over that, such as Dask, ends
@@ -7,6 +7,7 @@ processes for it. To give pages back costs little: they are found again in the s
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import weakref
@@ -40,6 +41,13 @@ def give_back() -> bool:
     for known in list(_maps):
         known.madvise(mmap.MADV_DONTNEED)  # read only: what is needed is read again
     return True
+
+
+def trim() -> None:
+    """Give back what was freed; glibc keeps it otherwise, for the next who asks."""
+    found = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if found is not None:
+        found(0)
 
 
 def mapped() -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwright.data.dataset import Dataset
+from rankwright.data.pages import trim
 from rankwright.data.parts import LocalParts, Parts, check_are_parts
 from rankwright.data.spool import Spooled
 from rankwright.exceptions import DataError
@@ -163,6 +164,8 @@ class PartsFit:
             if not engine.splits_something(dataset):
                 return None
             bins = engine.packed_bins(dataset, sample)
+        del dataset, sample
+        trim()  # LightGBM takes four times the sample to make bins of it
         if isinstance(self.parts, WithMachines):
             return self.parts.machines(self.plan, bins, self.valid, self.n_machines, _RESTARTS)
         n = self.n_machines or FEWEST

@@ -24,6 +24,7 @@ from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
 from rankwright.data.hashing import combine
+from rankwright.data.pages import trim
 from rankwright.data.validation import Floats
 from rankwright.inputs import part_data
 from rankwright.metrics.metric import Metric
@@ -163,6 +164,7 @@ class PreparedMachine:
             for parts in (train, valid)
         ]
         self.starts = [_scores_of(seat, parts) for parts in (train, valid)]
+        trim()
 
     def connected(self) -> NetworkedMachine:
         """Meet the others: it returns when all are there."""
