@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,6 +40,10 @@ _FINITE = sys.float_info.max
 # Documents of a query, above which a forgotten qid is likelier than a list so long: runs of TREC
 # have 1,000, the longest list of MSLR-WEB30K 1,251.
 _LONGEST_LIST = 2000
+
+WeightColumn: TypeAlias = str | Callable[[Dataset], Floats]
+"""Weights of the documents of a part: a column that is kept beside the features, or a function of
+the part, as pure and importable as those of :class:`~rankwright.data.parts.Parts`."""
 
 
 @dataclass(frozen=True)
@@ -166,22 +171,26 @@ def _refuse_values_of_part(
 
 
 def part_data(
-    part: Dataset, sample_weight: str | None = None, query_weight: str | None = None
+    part: Dataset,
+    sample_weight: WeightColumn | None = None,
+    query_weight: WeightColumn | None = None,
 ) -> RankingData:
-    """Return a part as training data; weights are columns that were kept beside the features."""
+    """Return a part as training data, with its weights."""
     groups = part.groups
-    documents = _kept_weights(part, sample_weight, "sample_weight")
-    queries = _kept_weights(part, query_weight, "query_weight")
+    documents = _weights_of(part, sample_weight, "sample_weight")
+    queries = _weights_of(part, query_weight, "query_weight")
     if queries is not None:
         _check_same_in_query(queries, groups, None)
     X = as_csr(part.X) if part.is_sparse else part.X
     return RankingData(X, part.y, groups, None, documents, queries)
 
 
-def _kept_weights(part: Dataset, column: str | None, name: str) -> Floats | None:
+def _weights_of(part: Dataset, column: WeightColumn | None, name: str) -> Floats | None:
     if column is None:
         return None
-    return gathered_weights(kept_numbers(part.kept, column, name), name, part.groups, None)
+    is_kept = isinstance(column, str)
+    weights = kept_numbers(part.kept, column, name) if is_kept else column(part)
+    return gathered_weights(weights, name, part.groups, None)
 
 
 def levels_up() -> int:

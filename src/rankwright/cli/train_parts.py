@@ -67,9 +67,7 @@ def read_training_parts(
     from rankwright.evaluation.overlap import check_parts_apart
 
     options: dict[str, Any] = {"columns": columns, "jobs": jobs}
-    parts: Any = read_local_parts(
-        data, **options, max_memory=max_memory, needs=type(ranker).part_bytes
-    )
+    parts: Any = read_local_parts(data, **options, max_memory=max_memory, needs=ranker.part_bytes)
     facts, name = parts.facts, ", ".join(data)
     typer.echo(
         f"{len(parts)} parts, {facts.n_docs} documents, {facts.n_queries} queries, "
