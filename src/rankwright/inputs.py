@@ -43,7 +43,8 @@ _LONGEST_LIST = 2000
 
 WeightColumn: TypeAlias = str | Callable[[Dataset], Floats]
 """Weights of the documents of a part: a column that is kept beside the features, or a function of
-the part, as pure and importable as those of :class:`~rankwright.data.parts.Parts`."""
+the part, as pure and importable as those of :class:`~rankwright.data.parts.Parts`. What a function
+returns may be 0 everywhere in a part."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +189,9 @@ def part_data(
 def _weights_of(part: Dataset, column: WeightColumn | None, name: str) -> Floats | None:
     if column is None:
         return None
-    is_kept = isinstance(column, str)
-    weights = kept_numbers(part.kept, column, name) if is_kept else column(part)
-    return gathered_weights(weights, name, part.groups, None)
+    if isinstance(column, str):
+        return gathered_weights(kept_numbers(part.kept, column, name), name, part.groups, None)
+    return gathered_weights(column(part), name, part.groups, None, all_zero=True)
 
 
 def levels_up() -> int:
@@ -202,12 +203,17 @@ def levels_up() -> int:
 
 
 def gathered_weights(
-    weights: ArrayLike | None, name: str, groups: Groups, order: Ints | None
+    weights: ArrayLike | None,
+    name: str,
+    groups: Groups,
+    order: Ints | None,
+    *,
+    all_zero: bool = False,
 ) -> Floats | None:
     """Return the weights of the gathered rows; None if all are 1, so that these change no bit."""
     if weights is None:
         return None
-    values = check_weights(weights, name, groups.n_rows)
+    values = check_weights(weights, name, groups.n_rows, all_zero=all_zero)
     if (values == 1).all():
         return None
     return values if order is None else values[order]
