@@ -83,7 +83,7 @@ def test_grafts_and_averages_have_the_bits_of_one_host(paths: list[Path], here: 
         BoostedRanker(**few, base="auto"),
         rw.EnsembleRanker(members, 1, bag=0.8, weights="valid", n_jobs=1),
     ]
-    watched = [None, here, here]
+    watched: list[Any] = [None, here, here]
     expected = [bits(own.fit_parts(here, v)) for own, v in zip(rankers, watched, strict=True)]
     with cluster_of(2) as client:
         parts = DaskParts(client, paths)

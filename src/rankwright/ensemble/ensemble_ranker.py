@@ -94,7 +94,7 @@ class EnsembleRanker(AveragedRanker):
     -----
     ``valid`` goes to the members that watch validation queries. Without it each of them watches the
     queries outside its own bag, which it has not seen; of a bag that leaves none, it does without,
-    and does not stop early.
+    and does not stop early. From parts (:meth:`fit_parts`) they watch ``valid`` alone.
 
     ``weights="valid"``: every member is taken once; then that member is taken again and again which
     makes the metric on the validation queries best, until none makes it better.
