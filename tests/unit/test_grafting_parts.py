@@ -12,11 +12,14 @@ import pytest
 import rankwright as rw
 from rankwright.data import Dataset
 from rankwright.data.parts import LocalParts
+from rankwright.inputs import check_ranking_data
 from rankwright.linear.part_selection import alpha_by_folds, alpha_by_valid
 from rankwright.linear.selection import choose_alpha
 from rankwright.metrics import parse
-from rankwright.trees import BoostedRanker, BoostingProgress
+from rankwright.trees import BoostedRanker, BoostingProgress, machine, model_text, networked
 from rankwright.trees.grafting import linear_base
+from rankwright.trees.growing import Growing
+from rankwright.trees.networked import FitPlan, Seat
 from tests.part_samples import FEW, cut, sample
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only")
@@ -86,12 +89,17 @@ def test_the_base_alone_is_a_linear_ranker_times_its_scale(
     assert ranker.best_score_ == ndcg(ranker, data[1])
 
 
-def test_folds_are_those_of_data_in_memory(data: tuple[Dataset, Dataset], cuts: Any) -> None:
+def test_folds_are_those_of_data_in_memory(
+    data: tuple[Dataset, Dataset], cuts: Any, tmp_path: Path
+) -> None:
     """Without a scale of its own, a ranker of a fold is that of the fold's queries alone."""
     metric = parse("ndcg@5")
-    for ranker in (rw.LinearRanker("listnet"), rw.LinearRanker("listnet", relax=True)):
-        expected = choose_alpha(ranker, data[0], n_folds=3, metric=metric).alpha
-        assert alpha_by_folds(ranker, cuts[1], metric, 3) == expected
+    few = data[0].select(np.arange(14))  # where a ranker does better on queries that it has seen
+    for i, (whole, parts) in enumerate([(data[0], cuts[1]), (few, None)]):
+        found = parts or cut(whole, [5, 9], tmp_path / str(i))
+        for ranker in (rw.LinearRanker("listnet"), rw.LinearRanker("xendcg")):
+            expected = choose_alpha(ranker, whole, n_folds=3, metric=metric).alpha
+            assert alpha_by_folds(ranker, found, metric, 3) == expected
     # Few queries, or nothing to measure, leave the parameter.
     assert alpha_by_folds(rw.LinearRanker(alpha=0.7), cuts[1], metric, 10_000) == 0.7
 
@@ -186,6 +194,31 @@ def test_a_killed_machine_changes_no_bit(
     ranker = BoostedRanker(**options).fit_parts(cuts[0], callback=callback)
     assert len(children) == 4
     assert bits(ranker) == bits(undisturbed)
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees"])
+def test_machines_that_begin_again_have_the_scores_of_lightgbm(
+    kind: str, data: tuple[Dataset, Dataset]
+) -> None:
+    """To the last bit: gradients are rounded, so that trees tell of larger differences alone."""
+    train = data[0]
+    base: Any = rw.LinearRanker("listnet") if kind == "linear" else BoostedRanker(**FEW)
+    ranker = BoostedRanker(**{**FEW, "n_estimators": 9}, base=base.fit_dataset(train))
+    given = check_ranking_data(ranker, train.X, train.y, train.qid)
+    growing = Growing(ranker, given, None, None)
+    start = growing.start_from(ranker.base)
+    booster, _ = growing.grow(start, None)
+    assert booster is not None
+    assert start.base is not None
+    trees = [
+        model_text.trim(booster.model_to_string(num_iteration=1, start_iteration=i))
+        for i in range(9)
+    ]
+    features, metric = ranker.features(), growing.metric
+    plan = FitPlan(ranker, growing.loss, {}, metric, (), features, (None, None), start.base.part)
+    seat = Seat(plan, [], [], b"", trees, [], 0, 2)
+    found = networked._scores_of(seat, [train])
+    np.testing.assert_array_equal(found, machine._scores(booster.eval_train))
 
 
 # --- what is kept ------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ _SEED = 0  # of the folds, as in memory
 
 
 @dataclass(frozen=True)
-class Fold:
+class KeyFold:
     """Queries of all parts, by the keys of their ids; the weights of all others are 1.
 
     Attributes
@@ -112,10 +112,10 @@ def alpha_by_folds(ranker: LinearModel, parts: Parts, metric: Metric, n_folds: i
     return float(tried[best])
 
 
-def _folds(parts: Parts, n_folds: int) -> list[tuple[Fold, int]]:
+def _folds(parts: Parts, n_folds: int) -> list[tuple[KeyFold, int]]:
     """Return the folds of all queries, and how many each has."""
     keys = np.sort(np.concatenate(parts.map(_keys_of_part)))
-    return [(Fold(int(own[0]), int(own[-1])), len(own)) for own in np.array_split(keys, n_folds)]
+    return [(KeyFold(int(own[0]), int(own[-1])), len(own)) for own in np.array_split(keys, n_folds)]
 
 
 def _keys_of_part(part: Dataset) -> NDArray[np.uint64]:
@@ -123,7 +123,7 @@ def _keys_of_part(part: Dataset) -> NDArray[np.uint64]:
 
 
 def _quality(
-    parts: Parts, ranker: LinearModel, metric: Metric, fold: Fold | None, coef: Floats
+    parts: Parts, ranker: LinearModel, metric: Metric, fold: KeyFold | None, coef: Floats
 ) -> tuple[float, float]:
     """Return the mean of a metric over all queries, or a fold; no loss is measured."""
     found = parts.map(_values_of_part, ranker, metric, fold, coef)
@@ -131,7 +131,7 @@ def _quality(
 
 
 def _values_of_part(
-    part: Dataset, ranker: Any, metric: Metric, fold: Fold | None, coef: Floats
+    part: Dataset, ranker: Any, metric: Metric, fold: KeyFold | None, coef: Floats
 ) -> Floats:
     """Return the metric of each query, of a fold alone if there is one."""
     aligned = ranker.align(part)

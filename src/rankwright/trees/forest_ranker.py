@@ -146,7 +146,7 @@ class ForestRanker(Ranker):
             self.__dict__.pop(name, None)
         if found.coef is not None:
             self.__dict__.update(found.linear_state())
-            spread = _moments(X, found.fill).deviations()
+            spread = _moments_of(X, found.fill).deviations()
             # Few digits, which do not depend on the order in which rows are added up.
             self.linear_spread_ = spread.astype(np.float32).astype(np.float64)
         self.model_text_, self.n_iter_ = found.text, found.n_trees
@@ -190,7 +190,7 @@ class ForestRanker(Ranker):
         return hasattr(self, "model_text_")
 
 
-def _moments(X: Matrix | Parts, fill: Floats | None) -> Moments:
+def _moments_of(X: Matrix | Parts, fill: Floats | None) -> Moments:
     """Return the moments of features with what stands for their missing values."""
     if isinstance(X, Parts):
         return reduce(Moments.joined, X.map(_moments_of_part, fill))
@@ -198,4 +198,4 @@ def _moments(X: Matrix | Parts, fill: Floats | None) -> Moments:
 
 
 def _moments_of_part(part: Dataset, fill: Floats | None) -> Moments:
-    return _moments(part.X, fill)
+    return _moments_of(part.X, fill)
