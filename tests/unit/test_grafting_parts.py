@@ -11,12 +11,20 @@ import pytest
 
 import rankwright as rw
 from rankwright.data import Dataset
+from rankwright.data.each import EachHere
 from rankwright.data.parts import LocalParts
 from rankwright.inputs import check_ranking_data
 from rankwright.linear.part_selection import alpha_by_folds, alpha_by_valid
 from rankwright.linear.selection import choose_alpha
 from rankwright.metrics import parse
-from rankwright.trees import BoostedRanker, BoostingProgress, machine, model_text, networked
+from rankwright.trees import (
+    BoostedRanker,
+    BoostingProgress,
+    grafting_parts,
+    machine,
+    model_text,
+    networked,
+)
 from rankwright.trees.grafting import linear_base
 from rankwright.trees.growing import Growing
 from rankwright.trees.networked import FitPlan, Seat
@@ -174,6 +182,23 @@ def test_with_a_fitted_base_neither_do_cut_and_order(
     memory = BoostedRanker(**FEW, base=base).fit_dataset(data[0])
     np.testing.assert_allclose(one.base_scale_, memory.base_scale_, rtol=1e-9)
     assert one.base_n_iter_ == memory.base_n_iter_ == (0 if kind == "linear" else 6)
+
+
+def test_slopes_of_queries_are_added_exactly() -> None:
+    """In plain sums, 1 would be lost beside 1e16, and the sign would hang on the cut."""
+
+    class Slopes:
+        def __init__(self, *values: float) -> None:
+            self.values = np.array(values)
+
+        def slopes(self, c: float) -> Any:
+            return c * self.values
+
+    along = EachHere([Slopes(1e16, 1.0), Slopes(-1e16), Slopes(-0.5)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grafting_parts, "ScoresOfPart", Slopes)
+        assert grafting_parts._rises(along, 1.0)
+        assert not grafting_parts._rises(along, -1.0)
 
 
 @pytest.mark.parametrize("kind", ["linear", "trees"])
