@@ -35,7 +35,6 @@ from rankwright.data.categories import check_categories
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import all_feature_names
 from rankwright.data.missing import filled
-from rankwright.data.parts import Parts
 from rankwright.data.validation import Floats, Matrix, check_X
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.inputs import known_features, levels_up, scored, set_names
@@ -43,13 +42,14 @@ from rankwright.losses import Loss, from_name
 from rankwright.losses.names import LOSSES
 from rankwright.losses.own import WithValue
 from rankwright.parameters import check_parameters
+from rankwright.part_model import PartModel
 from rankwright.refitting import Refitted
 from rankwright.score import mean_ndcg
 from rankwright.scoring.state import check_floats
 from rankwright.scoring.sums import check_arithmetic
 
 
-class Model(Protocol):
+class Model(PartModel, Protocol):
     """What the library asks of a model beyond ``fit(X, y, qid)`` and ``predict(X)``.
 
     Every question has an answer here, by the conventions of scikit-learn (``coef_``,
@@ -65,9 +65,6 @@ class Model(Protocol):
     """Whether there is a method ``path`` over penalty weights."""
     takes_categories: ClassVar[bool] = False
     """Whether it learns from codes of categories, and not level by level."""
-    part_bytes: ClassVar[tuple[float, ...]] = (0, 0)
-    """What ``fit_parts`` takes beside one part: bytes in any case, bytes a document, and bytes a
-    value of the features."""
 
     # ---- before and after fitting ----
 
@@ -119,22 +116,6 @@ class Model(Protocol):
         this.fit(self.rows(dataset), dataset.y, **more)
         self.keep_names(dataset)
         return self
-
-    def fit_parts(
-        self,
-        parts: Parts,
-        valid: Parts | None = None,
-        callback: Callable[[Any], Any] | None = None,
-    ) -> Self:
-        """Learn from data in parts of whole queries, which need not fit into memory."""
-        raise TypeError(
-            f"{kind_of(self)} learns from data in memory only; LinearRanker, DominationRank and "
-            "BoostedRanker learn from parts."
-        )
-
-    def takes_parts(self) -> bool:
-        """Tell whether it learns from data in parts."""
-        return type(self).fit_parts is not Model.fit_parts
 
     def rows(self, dataset: Dataset) -> Any:
         """Return the features of a data set as ``fit`` and ``predict`` take them."""

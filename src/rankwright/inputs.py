@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +41,11 @@ _FINITE = sys.float_info.max
 # Documents of a query, above which a forgotten qid is likelier than a list so long: runs of TREC
 # have 1,000, the longest list of MSLR-WEB30K 1,251.
 _LONGEST_LIST = 2000
+
+WeightColumn: TypeAlias = str | Callable[[Dataset], Floats]
+"""Weights of the documents of a part: a column that is kept beside the features, or a function of
+the part, as pure and importable as those of :class:`~rankwright.data.parts.Parts`. What a function
+returns may be 0 everywhere in a part."""
 
 
 @dataclass(frozen=True)
@@ -167,22 +173,26 @@ def _refuse_values_of_part(
 
 
 def part_data(
-    part: Dataset, sample_weight: str | None = None, query_weight: str | None = None
+    part: Dataset,
+    sample_weight: WeightColumn | None = None,
+    query_weight: WeightColumn | None = None,
 ) -> RankingData:
-    """Return a part as training data; weights are columns that were kept beside the features."""
+    """Return a part as training data, with its weights."""
     groups = part.groups
-    documents = _kept_weights(part, sample_weight, "sample_weight")
-    queries = _kept_weights(part, query_weight, "query_weight")
+    documents = _weights_of(part, sample_weight, "sample_weight")
+    queries = _weights_of(part, query_weight, "query_weight")
     if queries is not None:
         _check_same_in_query(queries, groups, None)
     X = as_csr(part.X) if part.is_sparse else part.X
     return RankingData(X, part.y, groups, None, documents, queries)
 
 
-def _kept_weights(part: Dataset, column: str | None, name: str) -> Floats | None:
+def _weights_of(part: Dataset, column: WeightColumn | None, name: str) -> Floats | None:
     if column is None:
         return None
-    return gathered_weights(kept_numbers(part.kept, column, name), name, part.groups, None)
+    if isinstance(column, str):
+        return gathered_weights(kept_numbers(part.kept, column, name), name, part.groups, None)
+    return gathered_weights(column(part), name, part.groups, None, all_zero=True)
 
 
 def levels_up() -> int:
@@ -194,12 +204,17 @@ def levels_up() -> int:
 
 
 def gathered_weights(
-    weights: ArrayLike | None, name: str, groups: Groups, order: Ints | None
+    weights: ArrayLike | None,
+    name: str,
+    groups: Groups,
+    order: Ints | None,
+    *,
+    all_zero: bool = False,
 ) -> Floats | None:
     """Return the weights of the gathered rows; None if all are 1, so that these change no bit."""
     if weights is None:
         return None
-    values = check_weights(weights, name, groups.n_rows)
+    values = check_weights(weights, name, groups.n_rows, all_zero=all_zero)
     if (values == 1).all():
         return None
     return values if order is None else values[order]

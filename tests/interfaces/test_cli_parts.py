@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -169,9 +170,23 @@ def test_what_cannot_be_done_is_refused_before_reading(
 
     monkeypatch.setattr("rankwright.data.parts.read_part", never)
     parts, model, out = folder / "train-text", folder / "model.rw", tmp_path / "model.rw"
-    assert refused("train", parts, "-o", out, "--model", "ensemble").startswith(
-        "ensemble learns from data in memory, not from parts. From parts learn linear, "
+    assert refused("train", parts, "-o", out, "--model", "random").startswith(
+        "random learns from data in memory, not from parts. From parts learn linear, boosted, "
+        "ensemble, "
     )
+    assert refused("train", parts, "-o", out, "--model", "ensemble") == (
+        "early_stopping_rounds of member 'stochastic-lambdarank-trees 1' needs --valid to learn "
+        "from parts."
+    )
+    auto = "--model", "boosted", "--param", "base=auto"
+    assert refused("train", parts, "-o", out, *auto) == (
+        "base='auto' needs --valid to learn from parts."
+    )
+    average = "--model", "ensemble", "--param", "n_estimators=3"
+    for model_options in (average, auto):
+        assert "It is 1.15 GB in any case" in refused(
+            *("train", parts, "-o", out, *model_options, "--valid", parts, "--max-memory", "1GB")
+        )
     assert refused("train", parts, "-o", out, "--model", "online") == (
         "online learns from parts query by query: give --stream."
     )
@@ -194,6 +209,20 @@ def test_what_cannot_be_done_is_refused_before_reading(
     shutil.copy(parts / "part-00000.txt", tmp_path / "a.txt")
     pattern = tmp_path / "*.txt"
     assert "fits the pattern" in refused("train", pattern, "-o", tmp_path / "b.txt")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only")
+@pytest.mark.filterwarnings("ignore:weights='valid' follows the noise")
+def test_grafts_and_averages_from_parts(tmp_path: Path, folder: Path) -> None:
+    parts, others = folder / "train-text", folder / "test-text"
+    few = "--param", "n_estimators=3", "-j", 1
+    members = "--param", "members=['linear', 'xendcg-trees']", "--param", "n_models=1"
+    for name, more in (("graft", ()), ("ensemble", members)):
+        out = tmp_path / f"{name}.rw"
+        words = "train", parts, "-o", out, "--model", name, "--valid", others, *few, *more
+        result = run(*words, "--max-memory", "2GB")
+        assert result.exit_code == 0, result.exception
+        assert rw.load(out).best_score_ > 0.5
 
 
 def test_a_model_beside_the_files_of_a_pattern(folder: Path, tmp_path: Path) -> None:

@@ -155,6 +155,20 @@ def test_commands_by_a_cluster(client: Any, tmp_path: Path) -> None:
     )
 
 
+def test_grafts_and_averages_by_a_cluster(client: Any, tmp_path: Path) -> None:
+    write_parts(tmp_path)
+    data = f"{tmp_path}/part-*.txt"
+    members = "--param", "members=['linear', 'xendcg-trees']", "--param", "n_models=1"
+    for name, more in (("graft", ()), ("ensemble", members)):
+        options = ("--model", name, "--param", "n_estimators=2", "-j", 1, *more)
+        words = "train", data, "--valid", data, "--allow-overlap", *options
+        run(*words, "-o", tmp_path / "here.rw")
+        run(*words, "-o", tmp_path / "there.rw", "--dask", client.scheduler.address)
+        here, there = (rw.load(tmp_path / f"{place}.rw") for place in ("here", "there"))
+        rows = rw.read(tmp_path / "part-0.txt").X
+        np.testing.assert_array_equal(here.predict(rows), there.predict(rows))
+
+
 def test_compare_by_a_cluster_of_its_own(tmp_path: Path) -> None:
     rw.write(rw.data.make_mslr_like(n_queries=40, n_features=6, mean_docs=8), tmp_path / "a.txt")
     run(

@@ -74,6 +74,31 @@ def test_the_bits_are_those_of_one_host(
     assert ranker.evals_result_ == expected.evals_result_
 
 
+@pytest.mark.filterwarnings("ignore:weights='valid' follows the noise")
+def test_grafts_and_averages_have_the_bits_of_one_host(paths: list[Path], here: LocalParts) -> None:
+    few = {**OPTIONS, "n_estimators": 3}
+    members: Any = [BoostedRanker(**few, base="linear"), rw.LinearRanker(standardize=True)]
+    rankers: list[Any] = [
+        BoostedRanker(**few, base="linear"),  # its penalty by folds
+        BoostedRanker(**few, base="auto"),
+        rw.EnsembleRanker(members, 1, bag=0.8, weights="valid", n_jobs=1),
+    ]
+    watched: list[Any] = [None, here, here]
+    expected = [bits(own.fit_parts(here, v)) for own, v in zip(rankers, watched, strict=True)]
+    with cluster_of(2) as client:
+        parts = DaskParts(client, paths)
+        watched = [None, parts, parts]
+        found = [bits(own.fit_parts(parts, v)) for own, v in zip(rankers, watched, strict=True)]
+    assert found == expected
+
+
+def bits(ranker: Any) -> tuple[Any, ...]:
+    """Return all that scores are made of."""
+    state = vars(ranker)
+    names = ("linear_coef_", "linear_spread_", "member_weights_", "member_scales_")
+    return ranker.model_text_, *(state[name].tolist() for name in names if name in state)
+
+
 @pytest.mark.parametrize("tree", [1, 4, 7])
 def test_a_machine_that_is_killed(tree: int, paths: list[Path], expected: BoostedRanker) -> None:
     with cluster_of(2) as client:

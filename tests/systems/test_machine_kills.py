@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import rankwright as rw
 from rankwright.data.parts import LocalParts
 from rankwright.refitting import UnfinishedError
 from rankwright.trees import BoostedRanker, BoostingProgress, children
@@ -81,6 +82,22 @@ def test_a_kill_changes_no_bit(
     assert ranker.model_text_ == undisturbed
     assert len(started) == 2 * machines
     assert time.monotonic() - begin < 90
+
+
+@pytest.mark.parametrize("base", ["linear", "trees"])
+@pytest.mark.parametrize("machines", [2, 3])
+def test_a_kill_changes_no_bit_behind_a_base(
+    base: str, machines: int, parts: LocalParts, started: list[Any]
+) -> None:
+    """Scores begin with those of the base, to which the trees so far are added one by one."""
+    own = rw.LinearRanker("listnet") if base == "linear" else BoostedRanker(**FEW)
+    options: dict[str, Any] = {**OPTIONS, "base": own.fit_dataset(sample())}
+    expected = BoostedRanker(**options).fit_parts(parts)
+    n = len(started)
+    kill = at_tree(N_TREES // 2, lambda: started[n:][machines - 1].process.kill())
+    ranker = BoostedRanker(**options).fit_parts(parts, callback=kill, machines=machines)
+    assert ranker.model_text_ == expected.model_text_
+    assert len(started) == n + 2 * machines
 
 
 def test_a_kill_in_the_middle_of_a_tree(

@@ -186,8 +186,6 @@ def test_what_cannot_be_learned_from_parts_is_refused(three: LocalParts, folder:
         rw.LinearRanker().fit_parts(str(folder))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="learns from data in memory only"):
         rw.SLAMPerceptron().fit_parts(three)
-    with pytest.raises(TypeError, match="EnsembleRanker learns from data in memory only"):
-        rw.EnsembleRanker().fit_parts(three)
     assert rw.LinearRanker().takes_parts()
     assert not rw.SLAMPerceptron().takes_parts()
 

@@ -20,7 +20,7 @@ from rankwright.losses import XENDCG, LambdaRank
 from rankwright.trees import BoostedRanker
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.forest import Forest
-from rankwright.trees.grafting import best_scale, linear_base
+from rankwright.trees.grafting import linear_base, turning_point
 from rankwright.trees.model_text import written
 from rankwright.trees.shared_bins import shared_bins
 
@@ -137,6 +137,10 @@ def test_a_base_that_takes_no_missing_values_says_so(parts: Any) -> None:
 
 
 # ---- the scale ----
+
+
+def best_scale(scores: NDArray[Any], slope: Any) -> float:
+    return turning_point(lambda c: float(np.dot(scores, slope(c * scores))) >= 0)
 
 
 @pytest.mark.parametrize("loss", [XENDCG(), LambdaRank()], ids=["xendcg", "lambdarank"])

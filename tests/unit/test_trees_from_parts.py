@@ -243,7 +243,6 @@ def children_of_fits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         ({"loss": "lightgbm:lambdarank"}, "is for data in memory. Use loss='lambdarank'."),
         ({"loss": "lightgbm:rank_xendcg"}, "is for data in memory. Use loss='xendcg'."),
         ({"interaction_constraints": [[0, 1]]}, "interaction_constraints must be None from parts"),
-        ({"base": "linear"}, "base must be None from parts"),
         ({"early_stopping_rounds": 3}, "early_stopping_rounds needs validation queries"),
         ({"lightgbm_params": {"num_machines": 3}}, "must not have 'num_machines' from parts"),
         ({"lightgbm_params": {"bagging_freq": 3}}, "must not have 'bagging_freq' from parts"),

@@ -48,9 +48,8 @@ def check_parts_options(
         )
     if alpha == "auto":
         raise ValueError("--alpha auto needs data in memory: give a number to learn from parts.")
-    known = ranker.get_params(deep=False)
-    if known.get("early_stopping_rounds") is not None and valid is None:
-        raise ValueError("early_stopping_rounds needs --valid to learn from parts.")
+    if valid is None and (needed := ranker.watches()):
+        raise ValueError(f"{needed} needs --valid to learn from parts.")
 
 
 def read_training_parts(
@@ -67,9 +66,7 @@ def read_training_parts(
     from rankwright.evaluation.overlap import check_parts_apart
 
     options: dict[str, Any] = {"columns": columns, "jobs": jobs}
-    parts: Any = read_local_parts(
-        data, **options, max_memory=max_memory, needs=type(ranker).part_bytes
-    )
+    parts: Any = read_local_parts(data, **options, max_memory=max_memory, needs=ranker.part_bytes)
     facts, name = parts.facts, ", ".join(data)
     typer.echo(
         f"{len(parts)} parts, {facts.n_docs} documents, {facts.n_queries} queries, "

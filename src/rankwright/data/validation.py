@@ -95,14 +95,17 @@ def check_scores(
     return _check_vector(scores, name, n_rows, finite)
 
 
-def check_weights(weights: ArrayLike, name: str, n_rows: int) -> Floats:
-    """Return weights as a float64 vector: finite, none negative, not all 0; a number is for all."""
+def check_weights(weights: ArrayLike, name: str, n_rows: int, *, all_zero: bool = False) -> Floats:
+    """Return weights as a float64 vector: finite, none negative; a number is for all.
+
+    Not all may be 0, unless ``all_zero`` says so.
+    """
     given = _as_array(plain(weights, name), name)
     vector = _check_vector(np.repeat(given, n_rows) if given.ndim == 0 else given, name, n_rows)
     if (vector < 0).any():
         row = int(np.argmax(vector < 0))
         raise ValueError(f"{name} must not be negative, but row {row} is {vector[row]:g}.")
-    if n_rows and not vector.any():
+    if n_rows and not all_zero and not vector.any():
         raise ValueError(
             f"{name} must not be zero everywhere, but is. Leave it out for equal weights."
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -14,22 +13,16 @@ from sklearn.base import BaseEstimator
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.kept import take_rows
-from rankwright.data.validation import Floats
+from rankwright.ensemble.averaged_ranker import AveragedRanker
 from rankwright.ensemble.bags import BAG, bag_weights
-from rankwright.ensemble.lesson import FittedMembers, Lesson
-from rankwright.ensemble.members import copies, kinds_of
-from rankwright.ensemble.scales import greedy_weights, warn_of_few
+from rankwright.ensemble.lesson import Lesson
+from rankwright.ensemble.members import Member, copies, kinds_of
 from rankwright.ensemble.telling import Callback
-from rankwright.estimator import check_fitted_array
-from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import RankingData, check_ranking_data, levels_up
-from rankwright.metrics.metric import Metric
-from rankwright.metrics.on_data import mean_on
+from rankwright.ensemble.validating import Validating
+from rankwright.inputs import RankingData, check_ranking_data
 from rankwright.metrics.parsing import MetricLike, parse
 from rankwright.parameters import Rule
 from rankwright.progress import heard, show_fit
-from rankwright.refitting import EndedEarly
-from rankwright.trees.additive import Additive, summed
 from rankwright.trees.forest_ranker import ForestRanker
 from rankwright.trees.shared_bins import shared_bins
 
@@ -44,7 +37,7 @@ def _are_weights(value: Any) -> bool:
     return array.ndim == 1 and bool((array >= 0).all() and 0 < array.sum() < math.inf)
 
 
-class EnsembleRanker(ForestRanker):
+class EnsembleRanker(AveragedRanker):
     r"""A weighted average of rankers, each on its own bag of queries: one forest, one linear part.
 
     .. math:: s(x) = \sum_k \frac{w_k}{\sigma_k}\, s_k(x), \qquad w_k \ge 0, \; \sum_k w_k = 1
@@ -95,19 +88,19 @@ class EnsembleRanker(ForestRanker):
     best_score_ : float
         The metric on the validation queries; NaN without any.
     stop_ : str
-        Why training ended: ``"complete"`` or ``"interrupted"``.
+        Why training ended: ``"complete"``, ``"interrupted"`` or ``"machine_lost"``.
 
     Notes
     -----
     ``valid`` goes to the members that watch validation queries. Without it each of them watches the
     queries outside its own bag, which it has not seen; of a bag that leaves none, it does without,
-    and does not stop early.
+    and does not stop early. From parts (:meth:`fit_parts`) they watch ``valid`` alone.
 
     ``weights="valid"``: every member is taken once; then that member is taken again and again which
     makes the metric on the validation queries best, until none makes it better.
 
     Bags are functions of seed, member and query id. Models are the same for any number of threads
-    and any order of the queries, if their members are.
+    and any order of the queries, if their members are. From parts the bags are the same.
 
     Examples
     --------
@@ -125,8 +118,6 @@ class EnsembleRanker(ForestRanker):
     RULES: ClassVar[Mapping[str, Rule]] = {
         "weights": Rule("'equal', 'valid' or numbers >= 0 that are not all 0", _are_weights)
     }
-    reports_progress = True
-    stops_on_request = True
 
     def __init__(
         self,
@@ -254,109 +245,26 @@ class EnsembleRanker(ForestRanker):
     def _fit(
         self, train: Dataset, data: RankingData, valid: Dataset | None, told: Callback | None
     ) -> EnsembleRanker:
-        metric = parse(self.eval_metric)
         valid = self.checked_valid(valid)
-        if valid is None and isinstance(self.weights, str) and self.weights == "valid":
+        if self.weighs_by_valid and valid is None:
             raise ValueError("weights='valid' needs validation queries: fit(..., valid=...).")
-        settings: dict[str, Any] = {"eval_metric": self.eval_metric}
-        if self.n_jobs is not None:
-            settings["n_jobs"] = self.n_jobs
-        if self.n_estimators is not None:
-            settings |= {"n_estimators": self.n_estimators, "early_stopping_rounds": None}
-        members = list(copies(self.members, self.n_models, self.random_state, settings))
-        given = None if isinstance(self.weights, str) else np.asarray(self.weights, dtype=float)
-        if given is not None and len(given) != len(members):
-            raise ValueError(
-                f"weights must be {len(members)} numbers, one for each member, but are "
-                f"{len(given)}."
-            )
         lesson = Lesson(
             train,
             data,
             valid,
             partial(bag_weights, train.groups, self.bag, self.random_state),
-            None if self.bag is None else metric,
+            None if self.bag is None else parse(self.eval_metric),
             self.n_estimators is not None,
             self.n_jobs,
         )
-        fitted = lesson.fit(members, told)
-        if not fitted.names:
-            raise KeyboardInterrupt
-        self._keep(fitted, given, train, valid, metric)
-        if fitted.stop == "ctrl-c":  # what there is can be used, whoever pressed it
-            self.stop_ = "interrupted"
-            raise EndedEarly
-        return self
+        watched = None if valid is None else Validating.in_memory(valid, self.n_jobs)
+        return self.learn(lesson, train.X, watched, told)
 
-    def _keep(
-        self,
-        fitted: FittedMembers,
-        given: Floats | None,
-        train: Dataset,
-        valid: Dataset | None,
-        metric: Metric,
-    ) -> None:
-        ranks = np.array(fitted.scales) > 0
-        for name in np.array(fitted.names)[~ranks]:
-            warnings.warn(
-                f"member {name} ranks nothing: its weight is 0.",
-                DataWarning,
-                stacklevel=levels_up(),
-            )
-        weights = np.where(ranks, 1.0 if given is None else given[: len(ranks)], 0.0)
-        if not weights.any():
-            weights = np.where(ranks, 1.0, 0.0)  # interrupted before a member with a weight
-        if valid is not None and isinstance(self.weights, str) and self.weights == "valid":
-            warn_of_few(valid, metric)
-            terms = fitted.terms(np.ones(len(ranks)))
-            each = [term.scores(valid.X, self.n_jobs) * factor for term, factor in terms]
-            if each:
-                weights[ranks] = greedy_weights(np.array(each), valid, metric)
-        if weights.any():
-            weights = weights / weights.sum()
-        used = fitted.terms(weights)
-        found = summed(used) if used else Additive(self.n_features_in_)
-        self.keep_additive(found, train.X)
-        self._scorer()
-        self.member_names_ = fitted.names
-        self.member_trees_ = [term.n_trees for term in fitted.sums]
-        self.member_weights_ = weights
-        self.member_scales_ = np.array(fitted.scales)
-        self.stop_ = fitted.stop
-        self.best_score_ = math.nan
-        if valid is not None:
-            self.best_score_ = mean_on(metric, valid, found.scores(valid.X, self.n_jobs))
-
-    # ---- what it tells ----
-
-    def grown(self) -> dict[str, Any]:
-        """Return the mean number of trees that validation queries chose, and the weights."""
-        found: dict[str, Any] = {}
-        grown = [n for n in self.member_trees_ if n > 0]
-        if grown:
-            found["n_estimators"] = round(sum(grown) / len(grown))
-        if isinstance(self.weights, str) and self.weights == "valid":
-            found["weights"] = self.member_weights_.tolist()
-        return found
-
-    def summary(self) -> dict[str, Any]:
-        """Return how many members and trees there are, and how good they were."""
-        return {
-            **super().summary(),
-            "members": len(self.member_names_),
-            "iterations": self.n_iter_,
-            "best_score": self.best_score_,
-            "stop": self.stop_,
-        }
-
-    def check_state(self) -> None:
-        """Raise unless a model that was read from a file can be one."""
-        super().check_state()
-        names, trees = vars(self).get("member_names_"), vars(self).get("member_trees_")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise DataError("member_names_ must be a list of names.")
-        counted = isinstance(trees, list) and all(type(n) is int and n >= 0 for n in trees)
-        if not counted or len(trees or ()) != len(names):
-            raise DataError(f"member_trees_ must be {len(names)} numbers of trees.")
-        for name in ("member_weights_", "member_scales_"):
-            check_fitted_array(self, name, (len(names),))
+    def own_members(self) -> list[Member]:
+        """Return the members, copies with seeds and settings of their own."""
+        settings: dict[str, Any] = {"eval_metric": self.eval_metric}
+        if self.n_jobs is not None:
+            settings["n_jobs"] = self.n_jobs
+        if self.n_estimators is not None:
+            settings |= {"n_estimators": self.n_estimators, "early_stopping_rounds": None}
+        return list(copies(self.members, self.n_models, self.random_state, settings))

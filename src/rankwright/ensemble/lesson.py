@@ -1,44 +1,29 @@
-"""Members of an ensemble, fitted one after the other, each to its bag of queries."""
+"""What members of an ensemble learn from, in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.validation import Floats
 from rankwright.ensemble.members import Member
 from rankwright.ensemble.scales import mean_deviation
-from rankwright.ensemble.telling import Callback, EnsembleProgress
+from rankwright.ensemble.teaching import Teaching, grows_as_told
+from rankwright.ensemble.telling import Callback
 from rankwright.inputs import RankingData
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
-from rankwright.refitting import EndedEarly
 from rankwright.trees.additive import Additive
-from rankwright.trees.grafting import check_same_features
-
-
-@dataclass
-class FittedMembers:
-    """Members that are fitted, and what is known of each."""
-
-    names: list[str] = field(default_factory=list)
-    sums: list[Additive] = field(default_factory=list)
-    scales: list[float] = field(default_factory=list)
-    stop: str = "complete"
-
-    def terms(self, weights: Floats) -> list[tuple[Additive, float]]:
-        """Return the members that count, with what their scores are multiplied by."""
-        known = zip(self.sums, weights.tolist(), self.scales, strict=True)
-        return [(term, w / scale) for term, w, scale in known if w > 0 and scale > 0]
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What all members learn from.
+class Lesson(Teaching):
+    """Training queries in memory.
 
     Attributes
     ----------
@@ -66,23 +51,13 @@ class Lesson:
     fixed: bool
     n_jobs: int | None
 
-    def fit(self, members: Sequence[Member], callback: Callback | None) -> FittedMembers:
-        """Fit members until all are, the callback has enough, or an interrupt comes."""
-        fitted = FittedMembers()
-        for member in members:
-            tell = _Telling(callback, fitted, len(members), member.name)
-            try:
-                if member.is_whole or self._counts(member, tell):
-                    self._add(member, fitted)
-                    tell(None)
-            except KeyboardInterrupt:  # between members: those that are fitted can be used
-                fitted.stop = "ctrl-c"
-            if fitted.stop != "complete":
-                break
-        return fitted
+    @property
+    def features(self) -> Features:
+        """The features of the training documents."""
+        return self.train.features
 
-    def _counts(self, member: Member, tell: _Telling) -> bool:
-        """Fit a member; say whether it counts. One that was stopped does if there is no other."""
+    def learn(self, member: Member, callback: Callback) -> None:
+        """Fit a member to its bag of the queries."""
         groups, ranker = self.train.groups, member.ranker
         bag = self.bag(member.number, self.data.weight_of_queries)
         options: dict[str, Any] = {
@@ -90,17 +65,10 @@ class Lesson:
             "query_weight": np.repeat(bag, groups.sizes),
         }
         if ranker.reports_progress:
-            options["callback"] = tell
+            options["callback"] = callback
         if ranker.takes_valid():
             options["valid"] = self._watched(ranker, bag)
-        try:
-            ranker.fit(self.train, self.train.y, self.train.qid, **options)
-        except EndedEarly:
-            tell.fitted.stop = "ctrl-c"
-        except KeyboardInterrupt:
-            tell.fitted.stop = "ctrl-c"
-            return False
-        return tell.fitted.stop == "complete" or not tell.fitted.names
+        ranker.fit(self.train, self.train.y, self.train.qid, **options)
 
     def _watched(self, ranker: Any, bag: Floats) -> Dataset | None:
         """Return the queries that a member watches: validation queries, or those it has not seen.
@@ -109,7 +77,7 @@ class Lesson:
         """
         known = ranker.get_params(deep=False)
         chooses = known.get("base") == "auto"
-        if self.fixed and not chooses:
+        if grows_as_told(ranker, self.fixed):
             return None
         if self.valid is not None or self.unseen is None:
             return self.valid
@@ -121,28 +89,6 @@ class Lesson:
         ranker.set_params(**{name: value for name, value in without.items() if name in known})
         return None
 
-    def _add(self, member: Member, fitted: FittedMembers) -> None:
-        """Keep a member's sum, and its scale on the training documents."""
-        found, train = Additive.of(member.ranker), self.train
-        if member.is_whole:
-            check_same_features(f"member {member.name!r}", member.ranker, found, train.features)
-        scale = mean_deviation(found.scores(train.X, self.n_jobs), train.groups)
-        fitted.names.append(member.name)
-        fitted.sums.append(found)
-        fitted.scales.append(scale)
-
-
-@dataclass(frozen=True)
-class _Telling:
-    """Whoever wants to know how far a member is; a true answer ends it."""
-
-    callback: Callback | None
-    fitted: FittedMembers
-    total: int
-    name: str
-
-    def __call__(self, detail: Any) -> bool:
-        progress = EnsembleProgress(len(self.fitted.names), self.total, self.name, detail)
-        if self.callback is not None and self.callback(progress):
-            self.fitted.stop = "interrupted"
-        return self.fitted.stop == "interrupted"
+    def deviation(self, found: Additive) -> float:
+        """Return the mean standard deviation of scores within the training queries."""
+        return mean_deviation(found.scores(self.train.X, self.n_jobs), self.train.groups)

@@ -30,13 +30,21 @@ _ROUNDS = 20  # steps for each member: a weight can reach 21 times that of the o
 
 def mean_deviation(scores: Floats, groups: Groups) -> float:
     r"""Return :math:`\sigma`; 0 if no query has documents with different scores."""
+    return mean_of_deviations(query_deviations(scores, groups))
+
+
+def mean_of_deviations(deviations: Floats) -> float:
+    r"""Return :math:`\sigma` of the deviations of all queries: exactly, whatever their order."""
+    return math.fsum(deviations) / len(deviations) if len(deviations) else 0.0
+
+
+def query_deviations(scores: Floats, groups: Groups) -> Floats:
+    """Return the standard deviation within each query of more than one document."""
     sizes = groups.sizes
     starts = groups.indptr[:-1]
     means = np.add.reduceat(scores, starts) / sizes
     squares = np.add.reduceat((scores - np.repeat(means, sizes)) ** 2, starts) / sizes
-    deviations = np.sqrt(squares[sizes > 1])
-    # Exact sums do not depend on the order of the queries.
-    return math.fsum(deviations) / len(deviations) if len(deviations) else 0.0
+    return np.sqrt(squares[sizes > 1])
 
 
 def greedy_weights(scores: Floats, valid: Dataset, metric: Metric) -> Floats:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +18,14 @@ from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.exceptions import DataWarning
-from rankwright.inputs import RankingData, check_parts, check_ranking_data, levels_up
-from rankwright.linear.part_shares import on_one_scale, share_of_part, with_rows
+from rankwright.inputs import (
+    RankingData,
+    WeightColumn,
+    check_parts,
+    check_ranking_data,
+    levels_up,
+)
+from rankwright.linear.part_shares import ReadyParts, on_one_scale, with_rows
 from rankwright.linear.path_point import PathPoint
 from rankwright.linear.relaxing import relaxed, warned
 from rankwright.losses import SLAM, Loss
@@ -31,6 +38,8 @@ from rankwright.scaling import by_deviation
 from rankwright.score import SCORE_METRIC
 from rankwright.solvers import Objective, Share, Solution
 from rankwright.solvers.solution import Callback
+
+Measure: TypeAlias = Callable[[Floats], tuple[float, float]]  # quality and loss of weights
 
 _WHY_ZERO = "all weights are 0, where the objective is least."
 _NEAR_ZERO = (
@@ -95,9 +104,6 @@ class LinearModel(Ranker):
     def _grouped(self, data: RankingData) -> RankingData:
         """Return the same rows, in the queries that the loss is to see."""
         return data
-
-    def check_takes_parts(self) -> None:
-        """Raise for parameters with which nothing can be learned from data in parts."""
 
     # ---- fitting ----
 
@@ -164,8 +170,8 @@ class LinearModel(Ranker):
         valid: Parts | None = None,
         callback: Callback | None = None,
         *,
-        sample_weight: str | None = None,
-        query_weight: str | None = None,
+        sample_weight: WeightColumn | None = None,
+        query_weight: WeightColumn | None = None,
     ) -> Self:
         """Learn from data in parts of whole queries, which need not fit into memory.
 
@@ -180,13 +186,19 @@ class LinearModel(Ranker):
             Not looked at.
         callback : callable, optional
             Called with the solver's progress.
-        sample_weight, query_weight : str, optional
-            Columns with the weights of :meth:`fit`, kept beside the features
-            (``read_parts(..., keep=[...])``).
+        sample_weight, query_weight : str or callable, optional
+            The weights of :meth:`fit`: columns that are kept beside the features
+            (``read_parts(..., keep=[...])``), or functions of a part.
         """
         self.check_params()
-        self.check_takes_parts()
+        self.check_takes_parts(parts)
         parts = check_parts(self, parts)
+        ready = self.ready_parts(parts)
+        objective = ready.objective(self._penalty(self.alpha), sample_weight, query_weight)
+        return self._learn(objective, ready.scale, parts.facts.has_preferences, callback)
+
+    def ready_parts(self, parts: Parts) -> ReadyParts:
+        """Return parts that were checked as they are trained on."""
         known, loss = parts.facts, self.loss_of_counts(parts.facts.labels)
         # Rows first: the scale is that of what is trained on, as in memory.
         if self.draws_rows:
@@ -194,9 +206,7 @@ class LinearModel(Ranker):
         scale = np.ones(known.n_features)
         if self.standardize:
             parts, scale = on_one_scale(parts)
-        shares = parts.each(share_of_part, sample_weight, query_weight, self.n_jobs)
-        objective = Objective(shares, loss, self._penalty(self.alpha))
-        return self._learn(objective, scale, known.has_preferences, callback)
+        return ReadyParts(parts, scale, loss, self.n_jobs)
 
     def _fit(self, data: RankingData, callback: Callback | None = None) -> Self:
         objective, scale = self._objective(data, self._penalty(self.alpha))
@@ -300,19 +310,28 @@ class LinearModel(Ranker):
             valid = self.align(valid)
         objective, scale = self._objective(data, ElasticNet())
         if alphas is None:
-            # Four decades: below a ten-thousandth the penalty holds next to nothing back.
-            alphas = (self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)).tolist()
+            alphas = self.usual_alphas(objective, n_alphas)
         descending = sorted(map(float, alphas), reverse=True)
-        return list(self._walk(objective, scale, descending, valid, parse(metric)))
+        measure: Measure = _nothing_to_measure
+        if valid is not None:
+            measure = partial(self._measured, valid, parse(metric), objective.loss)
+        return list(self.walk(objective, scale, descending, measure))
 
-    def _walk(
-        self,
-        objective: Objective,
-        scale: Floats,
-        alphas: list[float],
-        valid: Dataset | None,
-        metric: Metric,
+    def usual_alphas(self, objective: Objective, n_alphas: int) -> list[float]:
+        """Return the penalty weights of a path, the largest first."""
+        # Four decades: below a ten-thousandth the penalty holds next to nothing back.
+        found: list[float] = (
+            self._highest_alpha(objective) * np.logspace(0, -4, n_alphas)
+        ).tolist()
+        return found
+
+    def walk(
+        self, objective: Objective, scale: Floats, alphas: Sequence[float], measure: Measure
     ) -> Iterator[PathPoint]:
+        """Yield the fits of falling penalty weights, of features that were divided by ``scale``.
+
+        ``measure`` tells of weights how good they are.
+        """
         w: Floats | None = None
         for alpha in alphas:
             # Each fit starts from the solution of the penalty before, which is near; not from what
@@ -322,18 +341,16 @@ class LinearModel(Ranker):
             w, relaxed = first.coef, self._relaxed(penalised, first).coef
             mean_loss, _ = objective.loss_and_slope(objective.scores(relaxed))
             coef = relaxed / scale
-            quality = valid_loss = math.nan
-            if valid is not None:
-                scores = multiply(valid.X, coef, self.n_jobs)
-                quality = mean_on(metric, valid, scores)
-                valid_loss = self._mean_loss(objective.loss, scores, valid)
             n_features = int(np.count_nonzero(coef))
-            yield PathPoint(alpha, coef, mean_loss, n_features, quality, valid_loss)
+            yield PathPoint(alpha, coef, mean_loss, n_features, *measure(coef))
 
-    def _mean_loss(self, loss: Loss, scores: Floats, valid: Dataset) -> float:
+    def _measured(
+        self, valid: Dataset, metric: Metric, loss: Loss, coef: Floats
+    ) -> tuple[float, float]:
+        scores = multiply(valid.X, coef, self.n_jobs)
         data = self._grouped(RankingData(valid.X, valid.y, valid.groups, None))
         total, _ = loss.value_and_grad(scores, data.y, data.groups)
-        return total / max(data.groups.n_queries, 1)
+        return mean_on(metric, valid, scores), total / max(data.groups.n_queries, 1)
 
     def _highest_alpha(self, objective: Objective) -> float:
         """Return the penalty weight from which on l1 leaves nothing; for l2, one of that size."""
@@ -371,3 +388,7 @@ class LinearModel(Ranker):
             "iterations": self.n_iter_,
             "stop": self.stop_,
         }
+
+
+def _nothing_to_measure(coef: Floats) -> tuple[float, float]:
+    return math.nan, math.nan

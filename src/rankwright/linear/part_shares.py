@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 
 from rankwright.data.dataset import Dataset
@@ -10,12 +11,45 @@ from rankwright.data.groups import Groups, Ints
 from rankwright.data.kept import take_rows
 from rankwright.data.parts import Parts
 from rankwright.data.validation import Floats
-from rankwright.inputs import part_data
+from rankwright.inputs import WeightColumn, part_data
 from rankwright.losses import Loss
+from rankwright.penalties import ElasticNet
 from rankwright.scaling import FeatureScale, Moments, deviations_of, measured
-from rankwright.solvers import Share
+from rankwright.solvers import Objective, Share
 
 RowsOf = Callable[[Floats, Groups, Loss], Ints | None]
+
+
+@dataclass(frozen=True)
+class ReadyParts:
+    """Rows to train on, on the scale that they are trained on.
+
+    Attributes
+    ----------
+    parts : Parts
+        The rows.
+    scale : ndarray of shape (n_features,)
+        What the features were divided by.
+    loss : Loss
+        What is minimised.
+    n_jobs : int or None
+        Threads.
+    """
+
+    parts: Parts
+    scale: Floats
+    loss: Loss
+    n_jobs: int | None
+
+    def objective(
+        self,
+        penalty: ElasticNet,
+        sample_weight: WeightColumn | None = None,
+        query_weight: WeightColumn | None = None,
+    ) -> Objective:
+        """Return what to minimise."""
+        shares = self.parts.each(share_of_part, sample_weight, query_weight, self.n_jobs)
+        return Objective(shares, self.loss, penalty)
 
 
 def with_rows(parts: Parts, rows_of: RowsOf, loss: Loss) -> Parts:
@@ -31,7 +65,10 @@ def on_one_scale(parts: Parts) -> tuple[Parts, Floats]:
 
 
 def share_of_part(
-    part: Dataset, sample_weight: str | None, query_weight: str | None, n_jobs: int | None
+    part: Dataset,
+    sample_weight: WeightColumn | None,
+    query_weight: WeightColumn | None,
+    n_jobs: int | None,
 ) -> Share:
     """Return a part as a share; its features stay where they are."""
     data = part_data(part, sample_weight, query_weight)

@@ -40,6 +40,12 @@ class AlphaChoice(Brief):
         return self.quality
 
 
+def usual_tries() -> Floats:
+    """Return the weights that are tried if none are given, the largest first."""
+    # Half a decade apart: warm starts make the steps cheap, and smaller ones hardly differ.
+    return np.asarray(10 ** np.arange(0, -5.5, -0.5))
+
+
 def choose_alpha(
     ranker: LinearModel,
     dataset: Dataset,
@@ -69,8 +75,7 @@ def choose_alpha(
     metric : str, Metric or function, default NDCG(k=10)
         What to do best by; the smallest mean wins if lower is better.
     """
-    # Half a decade apart: warm starts make the steps cheap, and smaller ones hardly differ.
-    tried = np.sort(np.asarray(10 ** np.arange(0, -5.5, -0.5) if alphas is None else alphas))[::-1]
+    tried = usual_tries() if alphas is None else np.sort(np.asarray(alphas))[::-1]
     # Largest first, as paths are walked: argmax then prefers the larger of equals.
     n_folds = min(n_folds, dataset.n_queries)
     totals = np.zeros(len(tried))

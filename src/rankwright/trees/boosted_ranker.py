@@ -23,10 +23,11 @@ from rankwright.trees import model_text
 from rankwright.trees.boosting import Callback
 from rankwright.trees.constraints import Feature
 from rankwright.trees.grafting import check_base, linear_base
-from rankwright.trees.growing import Growing, Start
+from rankwright.trees.growing import Growing
 from rankwright.trees.grown_ranker import OF_BASE, GrownRanker
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import check_more
+from rankwright.trees.runs import Start
 
 
 class BoostedRanker(GrownRanker):
@@ -280,9 +281,7 @@ class BoostedRanker(GrownRanker):
         self.check_params()
         valid = self.checked_valid(valid)
         growing = Growing(self, data, valid, whole)
-        self.check_stopping(valid)
-        if self.base == "auto" and valid is None:
-            raise ValueError("base='auto' needs validation queries: fit(..., valid=...).")
+        self.check_watched(valid)
         start, booster, boosting = growing.chosen(Start(*starts), callback)
         n_trees = self.n_kept(boosting, start)
         text = None

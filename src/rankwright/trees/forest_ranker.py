@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwright.data.dataset import Dataset, check_is_dataset
 from rankwright.data.missing import filled
+from rankwright.data.parts import Parts
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
 from rankwright.inputs import check_features
-from rankwright.scaling import measured
+from rankwright.scaling import Moments, measured
 from rankwright.trees import model_text
 from rankwright.trees.additive import Additive
 from rankwright.trees.engine import read_booster
@@ -138,15 +140,15 @@ class ForestRanker(Ranker):
             )
         return read_booster(model_text.named(self.model_text_, self.features()))[0]
 
-    def keep_additive(self, found: Additive, X: Matrix | None) -> None:
-        """Keep a sum of both parts as what is fitted; a linear one, of training documents X."""
+    def keep_additive(self, found: Additive, X: Matrix | Parts) -> None:
+        """Keep a sum of both parts as what is fitted to documents X."""
         for name in ("linear_coef_", "linear_intercept_", "linear_fill_", "linear_spread_"):
             self.__dict__.pop(name, None)
-        if found.coef is not None and X is not None:
+        if found.coef is not None:
             self.__dict__.update(found.linear_state())
-            rows = X if found.fill is None else filled(X, found.fill)
+            spread = _moments_of(X, found.fill).deviations()
             # Few digits, which do not depend on the order in which rows are added up.
-            self.linear_spread_ = measured(rows).deviations().astype(np.float32).astype(np.float64)
+            self.linear_spread_ = spread.astype(np.float32).astype(np.float64)
         self.model_text_, self.n_iter_ = found.text, found.n_trees
 
     def checked_valid(self, valid: Dataset | None) -> Dataset | None:
@@ -186,3 +188,14 @@ class ForestRanker(Ranker):
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there are trees; a fit that was interrupted early leaves none."""
         return hasattr(self, "model_text_")
+
+
+def _moments_of(X: Matrix | Parts, fill: Floats | None) -> Moments:
+    """Return the moments of features with what stands for their missing values."""
+    if isinstance(X, Parts):
+        return reduce(Moments.joined, X.map(_moments_of_part, fill))
+    return measured(X if fill is None else filled(X, fill))
+
+
+def _moments_of_part(part: Dataset, fill: Floats | None) -> Moments:
+    return _moments_of(part.X, fill)

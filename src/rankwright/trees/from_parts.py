@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,18 +18,24 @@ from rankwright.data.pages import trim
 from rankwright.data.parts import LocalParts, Parts, check_are_parts
 from rankwright.data.spool import Spooled
 from rankwright.exceptions import DataError
+from rankwright.inputs import WeightColumn
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import per_query_on
 from rankwright.metrics.parsing import parse
 from rankwright.trees import engine, model_text
+from rankwright.trees.additive import Additive
 from rankwright.trees.bins import sample_of_parts, sample_size
 from rankwright.trees.boosting import Boosting, Callback
+from rankwright.trees.constraints import WeightLimits
 from rankwright.trees.forest import Forest
+from rankwright.trees.grafting import graft
+from rankwright.trees.grafting_parts import GraftInParts
 from rankwright.trees.local_machines import LocalMachines
 from rankwright.trees.machines import MachineLostError, SeveralMachines
 from rankwright.trees.networked import FitPlan
 from rankwright.trees.objective import choose_loss
 from rankwright.trees.parameters import lightgbm_params
+from rankwright.trees.runs import Runs, Start
 
 FEWEST = 2
 """Machines of a fit: the trees of one alone would be others, since LightGBM counts otherwise."""
@@ -63,16 +71,18 @@ class WithMachines(Protocol):
         """Return the machines of a fit."""
 
 
-def check_takes_parts(ranker: Any, parts: Parts, machines: int | None) -> None:
-    """Raise for what cannot be learned from data in parts."""
-    check_are_parts(parts)
+def check_grows_from_parts(ranker: Any, parts: Parts, machines: int | None) -> None:
+    """Raise for what cannot be grown from data in parts."""
     if not sys.platform.startswith("linux"):
         raise ValueError("trees are grown from parts on Linux only. Use fit on one data set.")
     if isinstance(ranker.loss, str) and ranker.loss.startswith("lightgbm:"):
         name = ranker.loss.removeprefix("lightgbm:").removeprefix("rank_")
         raise ValueError(f"loss={ranker.loss!r} is for data in memory. Use loss={name!r}.")
-    if ranker.base is not None:
-        raise ValueError("base must be None from parts: a base is fitted to data in memory.")
+    if not ranker.takes_parts():
+        raise ValueError(
+            f"base must learn from parts too, but {type(ranker.base).__name__} learns from data in "
+            "memory only: take 'linear', LinearRanker, DominationRank, or a ranker that is fitted."
+        )
     if ranker.interaction_constraints is not None:  # they crash LightGBM's parallel learner
         raise ValueError("interaction_constraints must be None from parts: use fit in memory.")
     for name in ranker.lightgbm_params or {}:
@@ -100,8 +110,8 @@ def check_takes_parts(ranker: Any, parts: Parts, machines: int | None) -> None:
         )
 
 
-class PartsFit:
-    """A fit to data in parts.
+class PartsFit(Runs[list[str]]):
+    """Runs of boosting on data in parts.
 
     Parameters
     ----------
@@ -109,8 +119,8 @@ class PartsFit:
         The parameters, and the features.
     parts, valid : Parts
         Training and validation queries.
-    weights : tuple of (str or None)
-        Columns with weights of documents, and of queries.
+    weights : tuple of (str, callable or None)
+        Weights of documents, and of queries.
     machines : int or None
         How many machines.
     """
@@ -120,72 +130,90 @@ class PartsFit:
         ranker: Any,
         parts: Parts,
         valid: Parts | None,
-        weights: tuple[str | None, str | None],
+        weights: tuple[WeightColumn | None, WeightColumn | None],
         machines: int | None,
     ) -> None:
-        self.ranker, self.parts, self.valid, self.n_machines = ranker, parts, valid, machines
         metric = parse(ranker.eval_metric)
+        super().__init__(ranker, metric)
+        self.parts, self.valid, self.n_machines = parts, valid, machines
         _check_counts_somewhere(valid, metric)
         watched = [name for name in ("train",) if ranker.eval_train]
         watched += [name for name in ("valid",) if valid is not None]
-        self.boosting = Boosting(
-            metric,
-            ranker.n_estimators,
-            ranker.early_stopping_rounds,
-            {name: [] for name in watched},
-        )
         loss = choose_loss(ranker.loss, ranker.newton, ranker.random_state, ranker.skip_empty)
         params = {**lightgbm_params(ranker), "force_col_wise": True, "pre_partition": True}
         features = replace(parts.facts.features, owner="the training data")
         self.plan = FitPlan(clone(ranker), loss, params, metric, tuple(watched), features, weights)
-        self.trees: list[str] = []
-        self.lost: MachineLostError | None = None
+        self.complaint = ""
 
-    def run(self, callback: Callback | None) -> None:
-        """Grow the trees; what was grown is kept if machines are lost for good."""
-        machines = self._machines()
+    def start_from(self, base: Any) -> Start:
+        """Fit the base, and return it as a start; machines compute its scores themselves."""
+        ranker, plan = self.ranker, self.plan
+        source = GraftInParts(
+            plan.ranker, plan.loss, self.parts, self.valid, self.metric, plan.weights
+        )
+        limits = WeightLimits.of(ranker.monotone_constraints, None, plan.features)
+        return Start(base=graft(base, source, plan.features, limits, ranker.n_jobs))
+
+    def grow(self, start: Start, callback: Callback | None) -> tuple[list[str], Boosting]:
+        """Return the trees; what was grown is returned if machines are lost for good."""
+        boosting = Boosting(
+            self.metric,
+            self.ranker.n_estimators,
+            self.ranker.early_stopping_rounds,
+            {name: [] for name in self.plan.watched},
+        )
+        machines = self._machines(None if start.base is None else start.base.part)
         if machines is None:
-            self.boosting.stop = "no_split"
-            return
+            boosting.stop = "no_split"
+            return [], boosting
         try:
-            self.boosting.run(machines, callback)
+            boosting.run(machines, callback, begun=start.begun)
         except MachineLostError as lost:
-            self.lost, self.boosting.stop = lost, "machine_lost"
+            boosting.stop = "machine_lost"
+            self.complaint = self._complaint(lost, len(machines.trees))
         finally:
             machines.close()
-        self.trees = machines.trees
+        return machines.trees, boosting
 
-    def _machines(self) -> SeveralMachines | None:
-        """Return the machines; None if no feature can be split."""
+    @cached_property
+    def _bins(self) -> bytes | None:
+        """The bins of the features; None if no feature can be split."""
         params = dict(self.plan.params)
         sample = sample_of_parts(self.parts, sample_size(params), int(params["data_random_seed"]))
         with engine.errors():
             dataset = engine.bins_of(params, sample, {})
-            if not engine.splits_something(dataset):
-                return None
-            bins = engine.packed_bins(dataset, sample)
+            found = (
+                engine.packed_bins(dataset, sample) if engine.splits_something(dataset) else None
+            )
         del dataset, sample
         trim()  # LightGBM takes four times the sample to make bins of it
+        return found
+
+    def _machines(self, base: Additive | None) -> SeveralMachines | None:
+        """Return the machines; None if no feature can be split."""
+        bins, plan = self._bins, replace(self.plan, base=base)
+        if bins is None:
+            return None
         if isinstance(self.parts, WithMachines):
-            return self.parts.machines(self.plan, bins, self.valid, self.n_machines, _RESTARTS)
+            return self.parts.machines(plan, bins, self.valid, self.n_machines, _RESTARTS)
         n = self.n_machines or FEWEST
         train, valid = _sized(self.parts), _sized(self.valid)
-        return LocalMachines(self.plan, bins, train, valid, n, _RESTARTS)
+        return LocalMachines(plan, bins, train, valid, n, _RESTARTS)
 
-    def text(self) -> str | None:
-        """Return the best trees, with the true numbers of documents in their leaves, or None."""
-        trees = self.trees[: self.boosting.best_iteration]
+    def text(self, trees: Sequence[str]) -> str | None:
+        """Return trees as one model, with the true numbers of documents in leaves; None of none."""
         if not trees:
             return None
         text = model_text.joined_texts([(tree, 1.0) for tree in trees])
         return model_text.with_counts(text, counted_leaves(self.parts, text))
 
-    def complaint(self) -> str:
-        """Return what is to be said of machines that were lost, in one line."""
-        n = len(self.trees)
+    def _complaint(self, lost: MachineLostError, n: int) -> str:
+        """Return what is to be said of machines that were lost at tree n + 1, in one line."""
         kept = f"the {n} trees before it are kept" if n else "there is none before it"
+        if n and self.ranker.base == "auto":
+            kept = "the better of what there was is kept"
         return (
-            f"{self.lost} It was tree {n + 1} of {self.ranker.n_estimators}; machines were started "
+            f"{lost} It was tree {n + 1} of {self.ranker.n_estimators}; machines were started "
             f"{_RESTARTS + 1} times, and {kept}."
         )
 

@@ -14,8 +14,8 @@ the training queries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,23 +23,20 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwright.data.alignment import Features
-from rankwright.data.dataset import Dataset
-from rankwright.data.kept import Kept
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Matrix
 from rankwright.estimator import Ranker
-from rankwright.inputs import RankingData
 from rankwright.linear import LinearRanker
-from rankwright.linear.selection import choose_alpha
-from rankwright.metrics.metric import Metric
-from rankwright.metrics.on_data import columns_of, per_query_on
 from rankwright.trees.additive import Additive
 from rankwright.trees.constraints import WeightLimits
 
 BASES = ("linear", "auto")
-_N_ALPHAS = 12  # a factor of 2.3 between them: a path's neighbours hardly differ
-_N_FOLDS = 3
+N_ALPHAS = 12  # a factor of 2.3 between them: a path's neighbours hardly differ
+N_FOLDS = 3
 _LARGEST_SCALE = 2.0**40  # separable queries have no best scale
 _HALVINGS = 50  # of an interval of a factor 2: to the last bits
+
+Mask: TypeAlias = NDArray[np.bool_]
+Rises: TypeAlias = Callable[[float], bool]
 
 
 @dataclass(frozen=True)
@@ -84,47 +81,47 @@ def linear_base(alpha: float = 1e-3, n_jobs: int | None = None) -> LinearRanker:
     return LinearRanker("xendcg", alpha=alpha, standardize=True, missing="median", n_jobs=n_jobs)
 
 
-def graft(
-    base: Any,
-    data: RankingData,
-    valid: Dataset | None,
-    metric: Metric,
-    slope: Callable[[Floats], Floats],
-    known: Features,
-    limits: WeightLimits,
-    n_jobs: int | None,
-    columns: Kept | None = None,
-) -> Graft:
-    """Fit a base to training data, and find its scale.
+class GraftSource(Protocol):
+    """The documents that a base is fitted to, wherever they are."""
 
-    ``slope`` returns the gradient at some scores, ``known`` are the features of the data, and
-    ``limits`` what weights must be for the model to obey its constraints; ``columns`` are those of
-    the training documents that the metric looks at.
+    def alpha_of(self, ranker: LinearRanker, usable: Mask) -> float:
+        """Return the penalty that is best on validation queries, or on folds of the documents."""
+
+    def fitted(self, ranker: Any, usable: Mask) -> Additive:
+        """Fit a ranker, without the features that are not usable."""
+
+    def rises(self, part: Additive) -> Rises:
+        """Tell whether the loss rises along some scores, as a function of their factor."""
+
+
+def graft(
+    base: Any, source: GraftSource, known: Features, limits: WeightLimits, n_jobs: int | None
+) -> Graft:
+    """Fit a base, and find its scale.
+
+    ``known`` are the features of the documents, and ``limits`` what weights must be for the model
+    to obey its constraints.
     """
     alpha = None
     if isinstance(base, str):
         found = linear_base(n_jobs=n_jobs)
-        alpha = _base_alpha(found, _usable_part(data, limits.usable), valid, metric, columns or {})
-        part = _within(found.set_params(alpha=alpha), data, limits)
+        alpha = source.alpha_of(found, limits.usable)
+        part = _within(found.set_params(alpha=alpha), source, limits)
     elif is_fitted_base(base):
         part = Additive.of(base)
         check_same_features("base", base, part, known)
     else:
-        part = _fitted_part(clone(base), _usable_part(data, limits.usable))
+        part = source.fitted(clone(base), limits.usable)
     _check_limits(part, limits)
-    scale = best_scale(part.scores(data.X, n_jobs), slope)
+    scale = turning_point(source.rises(part))
     return Graft(part.scaled(scale), scale, alpha)
 
 
-def _fitted_part(ranker: Any, data: RankingData) -> Additive:
-    return Additive.of(ranker.fit(data.X, data.y, _qid(data), **_given_weights(data)))
-
-
-def _within(ranker: LinearRanker, data: RankingData, limits: WeightLimits) -> Additive:
+def _within(ranker: LinearRanker, source: GraftSource, limits: WeightLimits) -> Additive:
     """Fit without the features whose weights break a limit, until none does."""
     usable = limits.usable
     while True:
-        part = _fitted_part(ranker, _usable_part(data, usable))
+        part = source.fitted(ranker, usable)
         assert part.coef is not None
         broken = limits.broken(part.coef)
         if not broken.any():
@@ -149,20 +146,15 @@ def _check_limits(part: Additive, limits: WeightLimits) -> None:
         )
 
 
-def best_scale(scores: Floats, slope: Callable[[Floats], Floats]) -> float:
+def turning_point(rises: Rises) -> float:
     """Return the number by which scores are multiplied before the loss falls no further; 0 or more.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> best_scale(np.array([1.0, -1.0]), lambda s: s - 3.0 * np.array([1.0, -1.0]))
+    >>> turning_point(lambda c: c >= 3.0)
     3.0
     """
-
-    def rises(c: float) -> bool:
-        return float(np.dot(scores, slope(c * scores))) >= 0
-
-    if not scores.any() or rises(0.0):
+    if rises(0.0):
         return 0.0
     high = 1.0
     while not rises(high) and high < _LARGEST_SCALE:
@@ -174,12 +166,6 @@ def best_scale(scores: Floats, slope: Callable[[Floats], Floats]) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if rises(middle) else (middle, high)
     return high
-
-
-def _given_weights(data: RankingData) -> dict[str, Any]:
-    """Return the weights as arguments of ``fit``; none if all are 1."""
-    given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def check_same_features(what: str, base: Any, part: Additive, known: Features) -> None:
@@ -200,47 +186,11 @@ def check_same_features(what: str, base: Any, part: Additive, known: Features) -
             )
 
 
-def _usable_part(data: RankingData, usable: NDArray[np.bool_]) -> RankingData:
-    """Return the data with 0 for features from which no weight is to be learned."""
+def only_usable(X: Matrix, usable: Mask) -> Matrix:
+    """Return features with 0 for those from which no weight is to be learned."""
     if usable.all():
-        return data
-    X: Any = data.X
+        return X
     if sp.issparse(X):
         kept = sp.diags_array(usable.astype(X.dtype), dtype=X.dtype)
-        return replace(data, X=sp.csr_array(X @ kept))
-    return replace(data, X=np.where(usable, X, X.dtype.type(0)))
-
-
-def _base_alpha(
-    ranker: LinearRanker,
-    data: RankingData,
-    valid: Dataset | None,
-    metric: Metric,
-    columns: Kept,
-) -> float:
-    """Return the penalty that is best on validation queries, or on folds; of equals the largest."""
-    qid = _qid(data)
-    if valid is None:
-        if data.groups.n_queries < _N_FOLDS:
-            return ranker.alpha
-        whole = Dataset(data.X, data.y, qid, kept=columns, allow_nan=True)
-        if np.isnan(per_query_on([metric], whole, whole.y)[0]).all():
-            return ranker.alpha  # no fold has anything to choose by
-        return choose_alpha(ranker, whole, n_folds=_N_FOLDS, metric=metric).alpha
-    looked_at = columns_of(valid, [metric])
-    watched = Dataset(valid.X, valid.y, valid.qid, kept=looked_at, allow_nan=True)
-    points = ranker.path(
-        data.X,
-        data.y,
-        qid,
-        n_alphas=_N_ALPHAS,
-        valid=watched,
-        metric=metric,
-        **_given_weights(data),
-    )
-    sign = 1.0 if metric.higher_is_better else -1.0
-    return max(points, key=lambda point: sign * point.quality).alpha
-
-
-def _qid(data: RankingData) -> Any:
-    return np.repeat(data.groups.names, data.groups.sizes)
+        return sp.csr_array(X @ kept)
+    return np.where(usable, X, X.dtype.type(0))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankwright.data.dataset import Dataset
 from rankwright.data.kept import Kept, take_rows
-from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.losses import XENDCG, LambdaRank
 from rankwright.metrics.metric import Metric
@@ -19,38 +16,20 @@ from rankwright.metrics.parsing import parse
 from rankwright.trees import engine
 from rankwright.trees.boosting import Boosting, Callback
 from rankwright.trees.constraints import WeightLimits
-from rankwright.trees.grafting import Graft, graft
+from rankwright.trees.grafting import graft
+from rankwright.trees.grafting_memory import GraftInMemory
 from rankwright.trees.machine import Machine, Watched
 from rankwright.trees.machines import OneMachine
-from rankwright.trees.objective import TreeObjective, choose_loss
+from rankwright.trees.objective import choose_loss, objective_of
 from rankwright.trees.parameters import lightgbm_params
-from rankwright.trees.shared_bins import shared_bins
+from rankwright.trees.runs import Runs, Start
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
-_ENDED = ("ctrl-c", "interrupted")  # someone has had enough
 
-
-@dataclass(frozen=True)
-class Start:
-    """What boosting begins with: scores of the training and of the validation documents.
-
-    Attributes
-    ----------
-    train, valid : ndarray or None
-        The scores; None for 0, or without validation queries.
-    base : Graft or None
-        Where they come from, if the model is to have it.
-    """
-
-    train: Floats | None = None
-    valid: Floats | None = None
-    base: Graft | None = None
-
-
-class Growing:
-    """Data and parameters of a fit, which may be grown from several starts.
+class Growing(Runs["Booster | None"]):
+    """Runs of boosting on data in memory.
 
     Parameters
     ----------
@@ -67,8 +46,8 @@ class Growing:
     def __init__(
         self, ranker: Any, data: RankingData, valid: Dataset | None, whole: Dataset | None
     ) -> None:
-        self.ranker, self.data, self.valid, self.whole = ranker, data, valid, whole
-        self.metric = parse(ranker.eval_metric)
+        super().__init__(ranker, parse(ranker.eval_metric))
+        self.data, self.valid, self.whole = data, valid, whole
         self.watched = _watched(valid, self.metric)
         self.loss = choose_loss(ranker.loss, ranker.newton, ranker.random_state, ranker.skip_empty)
 
@@ -85,39 +64,10 @@ class Growing:
             rows = data.order
             assert rows is not None
             seen = take_rows(columns_of(self.whole, [self.metric]), rows)
-        found = graft(base, data, self.valid, self.metric, slope, known, limits, n_jobs, seen)
+        source = GraftInMemory(data, self.valid, self.metric, slope, n_jobs, seen)
+        found = graft(base, source, known, limits, n_jobs)
         others = None if self.valid is None else found.part.scores(self.valid.X, n_jobs)
         return Start(found.part.scores(self.data.X, n_jobs), others, found)
-
-    def chosen(
-        self, start: Start, callback: Callback | None
-    ) -> tuple[Start, Booster | None, Boosting]:
-        """Grow from the base that the parameters name; of "auto", from the better one.
-
-        ``start`` is for a model without a base. Whoever ends the first run, or an interrupt of the
-        second one, ends both; what is best so far is kept.
-        """
-        base = self.ranker.base
-        if not isinstance(base, str) or base != "auto":
-            start = start if base is None else self.start_from(base)
-            return (start, *self.grow(start, callback))
-        with shared_bins():
-            booster, boosting = self.grow(start, callback)
-            if boosting.stop in _ENDED:
-                return start, booster, boosting
-            try:
-                other = self.start_from("linear")
-                grown, run = self.grow(other, callback)
-            except KeyboardInterrupt:  # before its first tree
-                boosting.stop = "ctrl-c"
-                return start, booster, boosting
-        sign = 1.0 if self.metric.higher_is_better else -1.0
-        # NaN: there was nothing to split, and so nothing was measured.
-        if math.isnan(boosting.best) or sign * run.best > sign * boosting.best:
-            return other, grown, run
-        if run.stop in _ENDED:
-            boosting.stop = run.stop
-        return start, booster, boosting
 
     def grow(self, start: Start, callback: Callback | None) -> tuple[Booster | None, Boosting]:
         """Return the trees, of which there may be none, and how they grew."""
@@ -161,17 +111,7 @@ class Growing:
         """Return the gradient as a function of scores: of all queries, as in the first round."""
         ours = {"lightgbm:rank_xendcg": XENDCG(), "lightgbm:lambdarank": LambdaRank()}
         known = self.loss if not isinstance(self.loss, str) else ours[self.loss]
-        objective = objective_of(self.ranker, known, data)
-        weights = objective.row_weights if len(objective.row_weights) > 0 else 1.0
-        return lambda scores: weights * objective.terms(scores, 0)[0]
-
-
-def objective_of(ranker: Any, loss: Any, data: RankingData) -> TreeObjective:
-    """Return the objective of some documents, by the parameters of a ranker."""
-    weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
-    names = ("skip_empty", "subsample", "random_state", "n_jobs")
-    params: Any = {name: getattr(ranker, name) for name in names}
-    return TreeObjective(loss, data.y, data.groups, **weights, **params)
+        return objective_of(self.ranker, known, data).slope
 
 
 def _watched(valid: Dataset | None, metric: Metric) -> Watched | None:

@@ -26,20 +26,21 @@ from rankwright.data.each import EachHere
 from rankwright.data.hashing import combine
 from rankwright.data.pages import trim
 from rankwright.data.validation import Floats
-from rankwright.inputs import part_data
+from rankwright.inputs import WeightColumn, part_data
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of
 from rankwright.processes import begin_to_serve, pickled, reason, receive, send, sendable
 from rankwright.trees import engine, model_text
+from rankwright.trees.additive import Additive
 from rankwright.trees.forest import Forest, ForestScorer
-from rankwright.trees.growing import objective_of
 from rankwright.trees.machine import Machine, Watched
-from rankwright.trees.objective import Found
+from rankwright.trees.objective import Found, objective_of
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
 _PR_SET_PDEATHSIG = 1
+_AT_A_TIME = 1 << 24  # values that stay in memory while one tree after the other looks at them
 
 
 class Openable(Protocol):
@@ -67,8 +68,10 @@ class FitPlan:
         What it is measured on.
     features : Features
         Those of the training documents.
-    weights : tuple of (str or None)
-        The columns with weights of documents, and of queries.
+    weights : tuple of (str, callable or None)
+        Weights of documents, and of queries.
+    base : Additive or None
+        What the trees go on from.
     """
 
     ranker: Any
@@ -77,7 +80,8 @@ class FitPlan:
     metric: Metric
     watched: tuple[str, ...]
     features: Features
-    weights: tuple[str | None, str | None]
+    weights: tuple[WeightColumn | None, WeightColumn | None]
+    base: Additive | None = None
 
     @property
     def draws(self) -> bool:
@@ -204,13 +208,29 @@ def _as_watched(part: Dataset, metric: Metric) -> Watched:
 
 
 def _scores_of(seat: Seat, parts: Sequence[Dataset]) -> Floats | None:
-    """Return the scores by the trees so far: sums in the order of the trees, as LightGBM's are."""
-    if not seat.trees or not parts:
+    """Return the scores of the base, and by the trees so far; None where all are 0.
+
+    Trees are added one after the other to what the base says, as LightGBM adds them: a sum over
+    trees that is added to the base would have other last bits.
+    """
+    base = seat.plan.base
+    if not parts or (base is None and not seat.trees):
         return None
-    text = model_text.joined_texts([(tree, 1.0) for tree in seat.trees])
-    scorer = ForestScorer(Forest.from_text(text, seat.plan.features.n))
-    score = partial(scorer.scores, threads=seat.threads)
-    return np.concatenate(list(EachHere(part.X for part in parts).tell(score)))
+    trees = [ForestScorer(Forest.from_text(tree, seat.plan.features.n)) for tree in seat.trees]
+    scores = partial(_scores_of_rows, base=base, trees=trees, threads=seat.threads)
+    return np.concatenate(list(EachHere(part.X for part in parts).tell(scores)))
+
+
+def _scores_of_rows(
+    X: Matrix, *, base: Additive | None, trees: Sequence[ForestScorer], threads: int
+) -> Floats:
+    scores = np.zeros(X.shape[0]) if base is None else base.scores(X, threads)
+    step = max(1, _AT_A_TIME // max(1, X.shape[1]))
+    for i in range(0, X.shape[0], step):
+        rows = X[i : i + step]
+        for tree in trees:
+            scores[i : i + step] += tree.scores(rows, threads=threads)
+    return scores
 
 
 # ---- the process ----

@@ -13,6 +13,7 @@ from rankwright import _kernels
 from rankwright.data.groups import Groups
 from rankwright.data.streams import query_uniforms
 from rankwright.data.validation import Floats
+from rankwright.inputs import RankingData
 from rankwright.losses import XENDCG, LambdaRank, ListNet, StochasticLambdaRank, from_name
 from rankwright.losses.cross_entropy import Newton
 from rankwright.losses.directions import Directions, WithTerms
@@ -123,6 +124,14 @@ class Found:
         return cls(n_docs, (largest[0], largest[1]), min(one.lowest for one in found))
 
 
+def objective_of(ranker: Any, loss: Any, data: RankingData) -> TreeObjective:
+    """Return the objective of some documents, by the parameters of a ranker."""
+    weights: Any = {"doc_weights": data.sample_weight, "query_weights": data.weight_of_queries}
+    names = ("skip_empty", "subsample", "random_state", "n_jobs")
+    params: Any = {name: getattr(ranker, name) for name in names}
+    return TreeObjective(loss, data.y, data.groups, **weights, **params)
+
+
 class TreeObjective:
     """Gradients and curvatures as LightGBM takes them, iteration by iteration.
 
@@ -171,6 +180,11 @@ class TreeObjective:
             if math.isnan(size):
                 self._refuse(values, name, iteration)
         return Found(self.groups.n_rows, (sizes[0], sizes[1]), lowest)
+
+    def slope(self, scores: Floats) -> Floats:
+        """Return the gradient at some scores, of all queries, as in the first round."""
+        weights = self.row_weights if len(self.row_weights) > 0 else 1.0
+        return np.asarray(weights * self.terms(scores, 0)[0])
 
     def rounded(self, of_all: Found) -> tuple[Any, Any]:
         """Return what was computed on the grid of all machines, float32."""
