@@ -30,7 +30,7 @@ from rankwright.models import NAMES
 
 if TYPE_CHECKING:
     from rankwright.comparison.space import Space
-    from rankwright.comparison.tune import Study
+    from rankwright.comparison.study import Study
     from rankwright.data.columns import Columns
 
 
