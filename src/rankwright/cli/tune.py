@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from rankwright.cli.cluster import executor_asked_for
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.metrics import kept_for, read_metric
 from rankwright.cli.next_steps import train_command
@@ -29,6 +30,7 @@ from rankwright.cli.train import parse_params
 from rankwright.models import NAMES
 
 if TYPE_CHECKING:
+    from rankwright.comparison.samplers import SamplerName
     from rankwright.comparison.space import Space
     from rankwright.comparison.study import Study
     from rankwright.data.columns import Columns
@@ -45,6 +47,13 @@ Search = Annotated[
     ),
 ]
 Sampler = Annotated[str, typer.Option(help="random, or optuna (pip install 'rankwright[tune]').")]
+Parallel = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Trials that optuna has under way at a time; what it tries depends on this number.",
+    ),
+]
 StudyFile = Annotated[
     str | None, typer.Option(help="The study on disk (*.jsonl); resumed if it exists.")
 ]
@@ -69,6 +78,7 @@ def tune(
     ] = "ndcg@10",
     halve_above: HalveAbove = 150_000,
     sampler: Sampler = "random",
+    parallel: Parallel = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
     out: Out = None,
@@ -76,7 +86,10 @@ def tune(
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
-    """Search for the best parameters of a model, by cross-validation over queries."""
+    """Search for the best parameters of a model, by cross-validation over queries.
+
+    With the same --study again, it does only what is missing.
+    """
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
@@ -90,7 +103,9 @@ def tune(
     entry = replace(entry, space=space)
     fill_missing(columns, entry.estimator)
     entry.estimator.check_params()
+    _check_sampler(sampler, parallel)
     _check_outputs(study, out, data)
+    where: Any = {"n_jobs": jobs, "executor": executor_asked_for()}
     columns = kept_for(columns, [], data, [measured])
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
@@ -103,12 +118,13 @@ def tune(
             n_trials=trials,
             n_folds=folds,
             metric=measured,
-            sampler=_sampler(sampler),
+            sampler=cast("SamplerName", sampler),
+            n_parallel=parallel,
             random_state=seed,
             halve_above=halve_above or None,
-            n_jobs=jobs,
             path=study,
             verbose=True,
+            **where,
         )
     if out is not None:
         fitted = result.fit_best(dataset)
@@ -157,7 +173,11 @@ def _best_text(params: dict[str, Any]) -> str:
     return " ".join(f"-p {name}={parameter_text(value)}" for name, value in params.items())
 
 
-def _sampler(name: str) -> Any:
+def _check_sampler(name: str, parallel: int) -> None:
     if name not in ("random", "optuna"):
         raise ValueError(f"--sampler must be random or optuna, but is {name!r}.")
-    return name
+    if parallel > 1 and name != "optuna":
+        raise ValueError(
+            f"--parallel is for --sampler optuna: {name} has as many trials under way as there are "
+            "workers for."
+        )

@@ -48,6 +48,7 @@ def tune(
     n_folds: int = 3,
     metric: MetricLike = "ndcg@10",
     sampler: SamplerName = "random",
+    n_parallel: int = 1,
     random_state: int = 0,
     halve_above: int | None = HALVE_ABOVE,
     n_jobs: int | None = 1,
@@ -76,6 +77,13 @@ def tune(
     sampler : {"random", "optuna"}, default "random"
         ``"random"`` draws points that cover the space evenly; ``"optuna"`` lets Optuna's
         tree-structured Parzen estimator choose (``pip install 'rankwright[tune]'``).
+    n_parallel : int, default 1
+        Trials that ``"optuna"`` has under way at a time: trial t is chosen when all before
+        ``t - n_parallel + 1`` are finished, by what came of these, and away from those under way.
+        More of them keep more workers busy, and each knows less. What is tried depends on this
+        number and the seed, not on the workers, their speed or interruptions; a study on disk
+        resumes with the number that it began with. ``"random"`` draws trials that do not depend
+        on each other, and has as many under way as there are workers for.
     random_state : int, default 0
         Seed of folds and draws.
     halve_above : int, optional
@@ -83,8 +91,8 @@ def tune(
         training queries first, and thirds of them go on (:mod:`rankwright.comparison.halving`);
         None never samples. The sampler hears what came of the first samples.
     n_jobs : int, optional
-        Processes, which share folds and, if the sampler allows, trials; 1, the default, is this
-        one, None one for each core. The results do not depend on it.
+        Processes, which share folds and trials under way; 1, the default, is this one, None one
+        for each core. The results do not depend on it.
     executor : concurrent.futures.Executor, optional
         Takes the work in place of ``n_jobs`` processes, one call for each trial and fold, which
         starts a process where it runs. On several machines ``path`` must lie in a folder that all
@@ -110,11 +118,17 @@ def tune(
     """
     check_count("n_trials", n_trials)
     check_count("halve_above", halve_above, optional=True)
+    check_count("n_parallel", n_parallel)
     if not space:
         raise ValueError("space must name at least one parameter to search.")
     entry = Entry("tuned", estimator, space)
     [(name, measure)] = named_metrics([metric]).items()
     chooser = choose_sampler(sampler)(space, random_state, measure.higher_is_better)
+    if n_parallel > 1 and not chooser.learns:
+        raise ValueError(
+            f"n_parallel is for sampler='optuna': {sampler!r} has as many trials under way as "
+            "there are workers for."
+        )
     folds = [
         Fold(f"fold {i + 1}", *with_watched(entry, train, random_state), left_out).check()
         for i, (train, left_out) in enumerate(dataset.folds(n_folds, random_state))
@@ -126,6 +140,7 @@ def tune(
         "sampler": sampler,
         "random_state": random_state,
         "data": fingerprint(dataset),
+        **({"n_parallel": n_parallel} if chooser.learns else {}),
     }
     columns = columns_of(dataset, [measure])
     study = Study(name, [], measure, entry, random_state)
@@ -140,7 +155,8 @@ def tune(
         executor_for(n_jobs, executor=executor, folder=data_beside(path)) as calls,
         heard(verbose, show_trials(n_fits, name), callback) as told,
     ):
-        search = _Search(entry, folds, measure, known, chooser, store, calls, random_state)
+        how = (chooser, n_parallel, random_state)
+        search = _Search(entry, folds, measure, known, store, calls, *how)
         for trial, is_new in search.run(plan):
             last[trial.number] = trial
             if is_new and told is not None:
@@ -155,9 +171,10 @@ class _Search:
     folds: list[Fold]
     metric: Metric
     about: dict[str, Any]
-    sampler: Sampler
     store: TrialStore
     calls: JobExecutor
+    sampler: Sampler
+    n_parallel: int
     random_state: int
 
     def run(self, plan: list[Rung]) -> Iterator[tuple[Trial, bool]]:
@@ -180,8 +197,14 @@ class _Search:
         """Yield the trials of a rung; a sampler asks and hears of those of the first."""
         # Trials under way, each with the results of its folds; none for one that was kept.
         begun: deque[tuple[Trial, list[Future[TrialResult]]]] = deque()
-        most = 1 if is_first and self.sampler.sequential else self.calls.at_once
+        in_step = is_first and self.sampler.learns
         folds = [rung.part_of(fold, self.random_state) for fold in self.folds]
+
+        def is_full() -> bool:
+            if in_step:  # by numbers alone: neither speed nor a file decides what a choice knows
+                return len(begun) >= self.n_parallel
+            n_calls = sum(len(futures) for _, futures in begun)
+            return bool(begun) and (not begun[0][1] or n_calls >= self.calls.at_once)
 
         def end() -> tuple[Trial, bool]:
             trial, is_new = self._end(*begun.popleft())
@@ -190,19 +213,26 @@ class _Search:
             return trial, is_new
 
         for number, known in chosen.items():
-            begun.append(self._begin(number, None if is_first else known, folds, rung))
-            while begun and (not begun[0][1] or sum(len(f) for _, f in begun) >= most):
+            under_way = [trial.params for trial, _ in begun]
+            begun.append(self._begin(number, known, under_way, folds, rung))
+            while is_full():
                 yield end()
         while begun:
             yield end()
 
     def _begin(
-        self, number: int, known: dict[str, Any] | None, folds: list[Fold], rung: Rung
+        self,
+        number: int,
+        known: dict[str, Any],
+        under_way: list[dict[str, Any]],
+        folds: list[Fold],
+        rung: Rung,
     ) -> tuple[Trial, list[Future[TrialResult]]]:
+        """Return a trial, and what it will come to; its parameters are chosen if none is known."""
         share = float(rung.share)
         if (found := self.store.find(self._key(number, share))) is not None:
             return self._read(found), []
-        params = known or ({} if number == 0 else self.sampler.ask(number))
+        params = known or ({} if number == 0 else self.sampler.ask(number, under_way))
         own = self.entry.estimator.get_params()
         shown = {name: {**own, **params}[name] for name in self.entry.space}
         given: dict[str, Any] = {"entry": self.entry, "params": params, "metric": self.metric}
