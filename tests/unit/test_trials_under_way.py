@@ -88,7 +88,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> list[Listening]:
         return made[-1]
 
     module = import_module("rankwright.comparison.tune")
-    monkeypatch.setattr(module, "choose_sampler", lambda name: make)
+    monkeypatch.setattr(module, "choose_sampler", lambda *_: make)
     return made
 
 

@@ -76,18 +76,9 @@ def noise_study(
     dataset = with_missing(dataset, data, columns, *models_in_it)
     folder = Path(out)
     make_folder(folder)
+    asked: Any = {"levels": swept, "n_trials": trials, "metric": metric, "random_state": seed}
     with resumable():
-        study = study_noise(
-            dataset,
-            noise,
-            entries,
-            folder / "fits",
-            levels=swept,
-            n_trials=trials,
-            metric=metric,
-            random_state=seed,
-            **where,
-        )
+        study = study_noise(dataset, noise, entries, folder / "fits", **asked, **where)
         write_text(folder / f"{noise.value}.csv", study.to_csv())
         files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,7 +30,6 @@ from rankwright.cli.train import parse_params
 from rankwright.models import NAMES
 
 if TYPE_CHECKING:
-    from rankwright.comparison.samplers import SamplerName
     from rankwright.comparison.space import Space
     from rankwright.comparison.study import Study
     from rankwright.data.columns import Columns
@@ -109,21 +108,17 @@ def tune(
     columns = kept_for(columns, [], data, [measured])
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
+    chosen: Any = {"sampler": sampler, "n_parallel": parallel, "random_state": seed}
+    budget: Any = {"n_trials": trials, "n_folds": folds, "halve_above": halve_above or None}
     kept = contextlib.nullcontext() if study is None else resumable()
     with kept, plain_warnings():
         result = run(
-            entry.estimator,
-            dataset,
-            space,
-            n_trials=trials,
-            n_folds=folds,
+            *(entry.estimator, dataset, space),
             metric=measured,
-            sampler=cast("SamplerName", sampler),
-            n_parallel=parallel,
-            random_state=seed,
-            halve_above=halve_above or None,
             path=study,
             verbose=True,
+            **chosen,
+            **budget,
             **where,
         )
     if out is not None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from rankwright.comparison.space import Choice, Range, Space, draw_parameters
 from rankwright.comparison.store import json_value
+from rankwright.data.validation import check_count
 from rankwright.extras import load_extra
 
 SamplerName: TypeAlias = Literal["random", "optuna"]
@@ -115,12 +116,15 @@ def _optuna_range(optuna: Any, d: Range) -> Any:
     return optuna.distributions.FloatDistribution(d.low, d.high, log=d.log)
 
 
-def choose_sampler(name: str) -> Callable[[Space, int, bool], Sampler]:
+def choose_sampler(name: str, n_parallel: int = 1) -> Callable[[Space, int, bool], Sampler]:
     """Return what makes a sampler of a space, a seed, and whether higher is better."""
-    samplers: dict[str, Callable[[Space, int, bool], Sampler]] = {
-        "random": _Even,
-        "optuna": _Optuna,
-    }
+    samplers: dict[str, type[_Even] | type[_Optuna]] = {"random": _Even, "optuna": _Optuna}
     if name not in samplers:
         raise ValueError(f"sampler must be 'random' or 'optuna', but is {name!r}.")
+    check_count("n_parallel", n_parallel)
+    if n_parallel > 1 and not samplers[name].learns:
+        raise ValueError(
+            f"n_parallel is for sampler='optuna': {name!r} has as many trials under way as there "
+            "are workers for."
+        )
     return samplers[name]

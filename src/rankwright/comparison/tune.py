@@ -118,17 +118,11 @@ def tune(
     """
     check_count("n_trials", n_trials)
     check_count("halve_above", halve_above, optional=True)
-    check_count("n_parallel", n_parallel)
     if not space:
         raise ValueError("space must name at least one parameter to search.")
     entry = Entry("tuned", estimator, space)
     [(name, measure)] = named_metrics([metric]).items()
-    chooser = choose_sampler(sampler)(space, random_state, measure.higher_is_better)
-    if n_parallel > 1 and not chooser.learns:
-        raise ValueError(
-            f"n_parallel is for sampler='optuna': {sampler!r} has as many trials under way as "
-            "there are workers for."
-        )
+    chooser = choose_sampler(sampler, n_parallel)(space, random_state, measure.higher_is_better)
     folds = [
         Fold(f"fold {i + 1}", *with_watched(entry, train, random_state), left_out).check()
         for i, (train, left_out) in enumerate(dataset.folds(n_folds, random_state))
