@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 import rankwright as rw
 from rankwright.data import Dataset, make_mslr_like
 from rankwright.data.parts import LocalParts
+from rankwright.trees import BoostingProgress
 
 FEW: dict[str, Any] = {"n_estimators": 6, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 
@@ -35,3 +36,26 @@ def cut(data: Dataset, sizes: Sequence[int], folder: Path, seed: int = 0) -> Loc
         numbers = {name: column.astype(float) for name, column in part.kept.items()}
         table.assign(label=part.y, qid=part.qid, **numbers).to_parquet(folder / f"{i}.parquet")
     return rw.read_parts(folder, keep=["w", "v"], ignore=["w", "v"], allow_nan=True)
+
+
+def write_parts(folder: Path, **options: Any) -> list[Path]:
+    """Write parts of whole queries; some are much larger than others."""
+    data = make_mslr_like(**{"n_queries": 60, "n_features": 8, "mean_docs": 12, **options})
+    shares = (0.4, 0.05, 0.3, 0.1, 0.15)
+    paths = []
+    for i, part in enumerate(data.split(shares, 1)):
+        paths.append(folder / f"part-{i}.txt")
+        rw.write(part, paths[-1])
+    return paths
+
+
+def at_tree(number: int, do: Callable[[], Any]) -> Callable[[BoostingProgress], None]:
+    """Return a callback that does something once, after a tree."""
+    done: list[int] = []
+
+    def callback(progress: BoostingProgress) -> None:
+        if progress.iteration == number and not done:
+            done.append(number)
+            do()
+
+    return callback

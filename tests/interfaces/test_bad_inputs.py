@@ -247,6 +247,7 @@ tune good.txt -p alfa=1 | Did you mean 'alpha'?
 tune good.txt -p alpha=-1 | alpha must be a number >= 0
 tune good.txt -m ndgc | Did you mean 'ndcg'?
 tune good.txt --sampler grid | --sampler must be random or optuna
+tune good.txt --parallel 2 | --parallel is for --sampler optuna
 tune good.txt --trials 0 | --trials
 tune good.txt --folds 1 | --folds
 tune good.txt --study scores.txt | scores.txt: is not a study

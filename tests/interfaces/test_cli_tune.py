@@ -74,6 +74,7 @@ def test_names_of_the_line_up_bring_their_space(run: Cli, tmp_path: Path) -> Non
         (["data.txt", "-m", "nope"], "there is no metric 'nope'."),
         (["data.txt", "--sampler", "x"], "--sampler must be random or optuna, but is 'x'."),
         (["data.txt", "--trials", "0"], "Invalid value for '--trials': "),
+        (["none.txt", "--parallel", "2"], "--parallel is for --sampler optuna: random has as many"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, run: Cli) -> None:
@@ -142,3 +143,17 @@ def test_a_search_is_the_same_on_any_number_of_processes(jobs: int, run: Cli) ->
     )
     found = [(t["number"], t["value"], t["folds"]) for t in json.loads(out)["trials"]]
     assert found == [(t.number, t.value, t.folds) for t in study.trials]
+
+
+def test_optuna_has_trials_under_way(run: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("optuna", reason="needs the extra tune")
+    words = ["tune", "data.txt", "--sampler", "optuna", "--study", "s.jsonl", "--trials", 2]
+    assert run(*words, "--parallel", 2)[0] == 0
+    head = json.loads((tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert head["n_parallel"] == 2
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err == (
+        "rankwright: s.jsonl: is a study of another search: n_parallel (there 2) differ. Choose "
+        "another file.\n"
+    )

@@ -154,5 +154,4 @@ def soak(count: int, seed: int) -> Report:
 
 
 def _needs(name: str) -> tuple[float, ...]:
-    kind = rw.LinearRanker if name == "linear" else rw.BoostedRanker
-    return kind.part_bytes
+    return (rw.LinearRanker() if name == "linear" else rw.BoostedRanker()).part_bytes

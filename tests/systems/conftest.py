@@ -7,10 +7,14 @@ import shutil
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+import rankwright as rw
+from rankwright.data.parts import LocalParts
+from tests.part_samples import write_parts
 from tests.postgresql import PostgreSQLServer, find_postgresql
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -41,6 +45,18 @@ def missing(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"needs {what}")
     pytest.skip(f"needs {what}")
+
+
+@pytest.fixture(scope="session")
+def part_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Return files of whole queries."""
+    return write_parts(tmp_path_factory.mktemp("parts"))
+
+
+@pytest.fixture(scope="session")
+def local_parts(part_paths: list[Path]) -> LocalParts:
+    """Return them as parts on this machine."""
+    return rw.read_parts(part_paths)
 
 
 @pytest.fixture(scope="session")

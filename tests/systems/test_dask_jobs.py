@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,8 +18,9 @@ import pytest
 
 import rankwright as rw
 from rankwright.comparison import Choice, Entry, Event, compare, noise_study, tune
+from tests.part_samples import write_parts
 from tests.systems.conftest import package
-from tests.systems.dask_sample import cluster_of, write_parts
+from tests.systems.dask_sample import cluster_of
 
 package("distributed")
 from rankwright.dask import DaskParts, jobs_executor  # noqa: E402
@@ -42,6 +44,13 @@ def client() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def data() -> rw.Dataset:
     return rw.data.make_mslr_like(n_queries=40, n_features=8, mean_docs=10)
+
+
+@pytest.fixture(scope="module")
+def table(data: rw.Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("table") / "data.txt"
+    rw.write(data, path)
+    return path
 
 
 def test_a_model_that_crashes_fails_and_all_others_are_kept(
@@ -123,9 +132,9 @@ def test_evaluation_has_the_same_bits(client: Any, tmp_path: Path) -> None:
 # ---- the command line ----
 
 
-def run(*words: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+def run(*words: Any, code: int = 0, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "rankwright", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == code, done.stderr
     return done
 
@@ -169,10 +178,9 @@ def test_grafts_and_averages_by_a_cluster(client: Any, tmp_path: Path) -> None:
         np.testing.assert_array_equal(here.predict(rows), there.predict(rows))
 
 
-def test_compare_by_a_cluster_of_its_own(tmp_path: Path) -> None:
-    rw.write(rw.data.make_mslr_like(n_queries=40, n_features=6, mean_docs=8), tmp_path / "a.txt")
+def test_compare_by_a_cluster_of_its_own(tmp_path: Path, table: Path) -> None:
     run(
-        *("compare", tmp_path / "a.txt", "-o", tmp_path / "run", "--dask", "local", "-j", 2),
+        *("compare", table, "-o", tmp_path / "run", "--dask", "local", "-j", 2),
         *("--models", "xendcg-linear,random", "--trials", 1),
     )
     card = json.loads((tmp_path / "run" / "comparison.json").read_text())["card"]
@@ -181,12 +189,74 @@ def test_compare_by_a_cluster_of_its_own(tmp_path: Path) -> None:
     assert "2 workers, 2 threads" in page
 
 
-def test_a_scheduler_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    write_parts(tmp_path)
-    done = run(
-        *("train", tmp_path / "part-0.txt", "-o", tmp_path / "m.rw", "--dask", "tcp://127.0.0.1:9"),
-        code=2,
-    )
+@contextlib.contextmanager
+def calls_of(client: Any) -> Iterator[list[str]]:
+    """Yield a list that has a name for each call that workers did in the block, in the end."""
+    found: list[str] = []
+    with package("distributed").get_task_stream(client) as stream:
+        yield found
+    found += [done["key"] for done in stream.data if done["key"].startswith("in_worker")]
+
+
+SEARCH = ("--model", "linear", "-s", "alpha=0.001..1.0:log", "--folds", 2)
+CURVES = ("--models", "xendcg-linear,random", "--trials", 2)
+
+
+def trials_of(stdout: str) -> list[Any]:
+    found = json.loads(stdout)["trials"]
+    return [(t["number"], t["params"], t["value"], t["folds"]) for t in found]
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--sampler", "optuna", "--parallel", 2)], ids=["random", "optuna"]
+)
+def test_a_search_by_a_cluster(more: Any, client: Any, tmp_path: Path, table: Path) -> None:
+    if more:
+        package("optuna")
+    words = ("tune", table, *SEARCH, *more, "--json")
+    here = run(*words, "--trials", 4, "-j", 1)
+    there = (*words, "--study", tmp_path / "s.jsonl", "--dask", client.scheduler.address)
+    with calls_of(client) as calls:
+        first = run(*there, "--trials", 3)
+    assert len(calls) == 6  # on two folds
+    assert "2 workers, 2 threads" in first.stderr.splitlines()[0]
+    assert trials_of(first.stdout) == trials_of(here.stdout)[:3]
+    with calls_of(client) as calls:
+        second = run(*there, "--trials", 4)
+    assert len(calls) == 2
+    assert trials_of(second.stdout) == trials_of(here.stdout)
+    assert re.findall(r"^trial \d", second.stderr, re.MULTILINE) == ["trial 3"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.jsonl"]
+
+
+def test_a_noise_study_by_a_cluster(client: Any, tmp_path: Path, table: Path) -> None:
+    words = ("noise-study", table, *CURVES, "--json")
+    here = run(*words, "--levels", "0,.5", "-o", tmp_path / "here", "-j", 1)
+    there = (*words, "-o", tmp_path / "there", "--dask", client.scheduler.address)
+    with calls_of(client) as calls:
+        told = run(*there, "--levels", "0").stderr
+    assert len(calls) == 4
+    assert "2 workers, 2 threads" in told.splitlines()[0]
+    with calls_of(client) as calls:
+        both = run(*there, "--levels", "0,.5")
+    assert len(calls) == 4
+    assert json.loads(both.stdout) == json.loads(here.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "address"),
+    [
+        (("train", "none.txt", "-o", "m.rw"), "tcp://127.0.0.1:9"),
+        (("tune", "none.txt", "--study", "s.jsonl", "-o", "m.rw"), "nothing://here"),
+        (("noise-study", "none.txt", "-o", "study"), "nothing://here"),
+    ],
+    ids=["train", "tune", "noise-study"],
+)
+def test_a_scheduler_that_is_not_there_is_one_line(
+    words: Any, address: str, tmp_path: Path
+) -> None:
+    """It comes first: the data that are named are not even there."""
+    done = run(*words, "--dask", address, code=2, cwd=tmp_path)
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("rankwright: there must be a Dask scheduler at 'tcp://127.0.0.1:9'")
-    assert not (tmp_path / "m.rw").exists()
+    assert last.startswith(f"rankwright: there must be a Dask scheduler at '{address}'")
+    assert list(tmp_path.iterdir()) == []

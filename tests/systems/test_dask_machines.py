@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import pytest
 
 import rankwright as rw
 from rankwright.data.parts import LocalParts
-from rankwright.trees import BoostedRanker, BoostingProgress
+from rankwright.trees import BoostedRanker
+from tests.part_samples import at_tree
 from tests.systems.conftest import package
-from tests.systems.dask_sample import cluster_of, kill_one, write_parts
+from tests.systems.dask_sample import cluster_of, kill_one
 
 package("distributed")
 from rankwright.dask import DaskParts, machines  # noqa: E402
@@ -31,18 +31,8 @@ OPTIONS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return write_parts(tmp_path_factory.mktemp("parts"))
-
-
-@pytest.fixture(scope="module")
-def here(paths: list[Path]) -> LocalParts:
-    return rw.read_parts(paths)
-
-
-@pytest.fixture(scope="module")
-def expected(here: LocalParts) -> BoostedRanker:
-    return BoostedRanker(**OPTIONS).fit_parts(here, here)
+def expected(local_parts: LocalParts) -> BoostedRanker:
+    return BoostedRanker(**OPTIONS).fit_parts(local_parts, local_parts)
 
 
 def pids_of_machines() -> list[int]:
@@ -51,23 +41,12 @@ def pids_of_machines() -> list[int]:
     return [child.process.pid for children in found for child in children.all]
 
 
-def at_tree(number: int, do: Callable[[], Any]) -> Callable[[BoostingProgress], None]:
-    done: list[int] = []
-
-    def callback(progress: BoostingProgress) -> None:
-        if progress.iteration == number and not done:
-            done.append(number)
-            do()
-
-    return callback
-
-
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_the_bits_are_those_of_one_host(
-    n_workers: int, paths: list[Path], expected: BoostedRanker
+    n_workers: int, part_paths: list[Path], expected: BoostedRanker
 ) -> None:
     with cluster_of(n_workers) as client:
-        parts = DaskParts(client, paths)
+        parts = DaskParts(client, part_paths)
         ranker = BoostedRanker(**OPTIONS).fit_parts(parts, parts)
         assert client.run(pids_of_machines) == {worker: [] for worker in client.nthreads()}
     assert ranker.model_text_ == expected.model_text_
@@ -75,7 +54,9 @@ def test_the_bits_are_those_of_one_host(
 
 
 @pytest.mark.filterwarnings("ignore:weights='valid' follows the noise")
-def test_grafts_and_averages_have_the_bits_of_one_host(paths: list[Path], here: LocalParts) -> None:
+def test_grafts_and_averages_have_the_bits_of_one_host(
+    part_paths: list[Path], local_parts: LocalParts
+) -> None:
     few = {**OPTIONS, "n_estimators": 3}
     members: Any = [BoostedRanker(**few, base="linear"), rw.LinearRanker(standardize=True)]
     rankers: list[Any] = [
@@ -83,10 +64,12 @@ def test_grafts_and_averages_have_the_bits_of_one_host(paths: list[Path], here: 
         BoostedRanker(**few, base="auto"),
         rw.EnsembleRanker(members, 1, bag=0.8, weights="valid", n_jobs=1),
     ]
-    watched: list[Any] = [None, here, here]
-    expected = [bits(own.fit_parts(here, v)) for own, v in zip(rankers, watched, strict=True)]
+    watched: list[Any] = [None, local_parts, local_parts]
+    expected = [
+        bits(own.fit_parts(local_parts, v)) for own, v in zip(rankers, watched, strict=True)
+    ]
     with cluster_of(2) as client:
-        parts = DaskParts(client, paths)
+        parts = DaskParts(client, part_paths)
         watched = [None, parts, parts]
         found = [bits(own.fit_parts(parts, v)) for own, v in zip(rankers, watched, strict=True)]
     assert found == expected
@@ -100,9 +83,11 @@ def bits(ranker: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("tree", [1, 4, 7])
-def test_a_machine_that_is_killed(tree: int, paths: list[Path], expected: BoostedRanker) -> None:
+def test_a_machine_that_is_killed(
+    tree: int, part_paths: list[Path], expected: BoostedRanker
+) -> None:
     with cluster_of(2) as client:
-        parts = DaskParts(client, paths)
+        parts = DaskParts(client, part_paths)
 
         def kill() -> None:
             pids = [pid for own in client.run(pids_of_machines).values() for pid in own]
@@ -118,10 +103,10 @@ def test_a_machine_that_is_killed(tree: int, paths: list[Path], expected: Booste
 
 @pytest.mark.parametrize("n_workers", [2, 3])
 def test_a_worker_that_is_killed(
-    n_workers: int, paths: list[Path], expected: BoostedRanker
+    n_workers: int, part_paths: list[Path], expected: BoostedRanker
 ) -> None:
     with cluster_of(n_workers) as client:
-        parts = DaskParts(client, paths)
+        parts = DaskParts(client, part_paths)
         pids: list[int] = []
 
         def kill() -> None:
@@ -136,6 +121,8 @@ def test_a_worker_that_is_killed(
             time.sleep(0.1)
 
 
-def test_validation_parts_must_be_there_too(paths: list[Path], here: LocalParts) -> None:
+def test_validation_parts_must_be_there_too(
+    part_paths: list[Path], local_parts: LocalParts
+) -> None:
     with cluster_of(1) as client, pytest.raises(TypeError, match="valid must be parts on the same"):
-        BoostedRanker(**OPTIONS).fit_parts(DaskParts(client, paths), here)
+        BoostedRanker(**OPTIONS).fit_parts(DaskParts(client, part_paths), local_parts)

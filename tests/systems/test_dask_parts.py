@@ -18,8 +18,9 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
 from rankwright.data.parts import LocalParts, Parts
 from rankwright.exceptions import DataError, DataWarning
+from tests.part_samples import write_parts
 from tests.systems.conftest import package
-from tests.systems.dask_sample import cluster_of, kill_one, write_parts
+from tests.systems.dask_sample import cluster_of, kill_one
 
 package("distributed")
 from rankwright.dask import DaskParts, check_versions  # noqa: E402
@@ -27,8 +28,14 @@ from rankwright.dask.each import DaskEach  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # distributed's own, of sockets and ports
 LOSSES = ("xendcg", "listnet", "domination", "smooth-slam", "rank_logistic", "slam")
-CASES = [(loss, penalty) for loss in LOSSES for penalty in ("l1", "l2", "elasticnet")]
 ON_ANY = [("xendcg", "l1"), ("domination", "l2"), ("rank_logistic", "elasticnet")]
+OTHERS = [
+    (loss, penalty)
+    for loss in LOSSES
+    for penalty in ("l1", "l2", "elasticnet")
+    if (loss, penalty) not in ON_ANY
+]
+on_two_workers = pytest.mark.parametrize("client", [2], indirect=True)  # what is slow
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3])
@@ -38,18 +45,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return write_parts(tmp_path_factory.mktemp("parts"))
-
-
-@pytest.fixture(scope="module")
-def here(paths: list[Path]) -> LocalParts:
-    return rw.read_parts(paths)
-
-
-@pytest.fixture(scope="module")
-def there(client: Any, paths: list[Path]) -> DaskParts:
-    return DaskParts(client, paths)
+def there(client: Any, part_paths: list[Path]) -> DaskParts:
+    return DaskParts(client, part_paths)
 
 
 def numbers(part: Dataset, factor: float, own: int = 0) -> tuple[float, int, int]:
@@ -66,39 +63,50 @@ def fitted(parts: Parts, **params: Any) -> dict[str, Any]:
     return {name: np.asarray(getattr(ranker, name)).tolist() for name in names}
 
 
-def test_parts_are_the_same_wherever_they_are(there: DaskParts, here: LocalParts) -> None:
-    assert len(there) == len(here) == 5
+def test_parts_are_the_same_wherever_they_are(there: DaskParts, local_parts: LocalParts) -> None:
+    assert len(there) == len(local_parts) == 5
     known = [(p.fingerprint, p.n_docs, p.labels) for p in there.facts.parts]
-    assert known == [(p.fingerprint, p.n_docs, p.labels) for p in here.facts.parts]
-    assert there.map(numbers, 2.0) == here.map(numbers, 2.0)
+    assert known == [(p.fingerprint, p.n_docs, p.labels) for p in local_parts.facts.parts]
+    assert there.map(numbers, 2.0) == local_parts.map(numbers, 2.0)
     own = [5.0, 4.0, 3.0, 2.0, 1.0]
-    assert there.map(numbers, EachHere(own), 7) == here.map(numbers, EachHere(own), 7)
-    assert there.transformed(halved).map(numbers, 2.0) == here.transformed(halved).map(numbers, 2.0)
+    assert there.map(numbers, EachHere(own), 7) == local_parts.map(numbers, EachHere(own), 7)
+    half, half_here = there.transformed(halved), local_parts.transformed(halved)
+    assert half.map(numbers, 2.0) == half_here.map(numbers, 2.0)
     assert repr(there).startswith("DaskParts(5 parts, ")
 
 
-@pytest.mark.parametrize(("loss", "penalty"), CASES, ids="-".join)
-def test_linear_rankers_have_the_same_bits(
-    loss: str, penalty: Any, client: Any, there: DaskParts, here: LocalParts
-) -> None:
-    if len(client.nthreads()) != 2 and (loss, penalty) not in ON_ANY:
-        pytest.skip("what is slow is done on two workers")
-    params: Any = {"loss": loss, "penalty": penalty, "alpha": 0.01, "standardize": loss != "slam"}
+def params_of(loss: str, penalty: Any) -> dict[str, Any]:
     if loss == "slam":
-        params |= {"tol": 0.2, "alpha": 0.1}
-    assert fitted(there, **params) == fitted(here, **params)
+        return {"loss": loss, "penalty": penalty, "alpha": 0.1, "tol": 0.2}
+    return {"loss": loss, "penalty": penalty, "alpha": 0.01, "standardize": True}
 
 
+@pytest.mark.parametrize(("loss", "penalty"), ON_ANY, ids="-".join)
+def test_linear_rankers_have_the_same_bits(
+    loss: str, penalty: Any, there: DaskParts, local_parts: LocalParts
+) -> None:
+    params = params_of(loss, penalty)
+    assert fitted(there, **params) == fitted(local_parts, **params)
+
+
+@on_two_workers
+@pytest.mark.parametrize(("loss", "penalty"), OTHERS, ids="-".join)
+def test_other_linear_rankers_have_the_same_bits(
+    loss: str, penalty: Any, there: DaskParts, local_parts: LocalParts
+) -> None:
+    params = params_of(loss, penalty)
+    assert fitted(there, **params) == fitted(local_parts, **params)
+
+
+@on_two_workers
 @pytest.mark.parametrize(
     "more", [{"solver": "lbfgs"}, {"relax": True, "standardize": True}], ids=str
 )
 def test_l_bfgs_and_refits_have_the_same_bits(
-    more: Any, client: Any, there: DaskParts, here: LocalParts
+    more: Any, there: DaskParts, local_parts: LocalParts
 ) -> None:
-    if len(client.nthreads()) != 2:
-        pytest.skip("what is slow is done on two workers")
     params: Any = {"loss": "listnet", "penalty": "l1", "alpha": 0.02, **more}
-    assert fitted(there, **params) == fitted(here, **params)
+    assert fitted(there, **params) == fitted(local_parts, **params)
 
 
 # ---- workers that are lost ----
@@ -106,7 +114,7 @@ def test_l_bfgs_and_refits_have_the_same_bits(
 
 @pytest.mark.parametrize("at", range(1, 11))
 def test_a_worker_that_is_killed_changes_no_bit(
-    at: int, paths: list[Path], here: LocalParts, monkeypatch: pytest.MonkeyPatch
+    at: int, part_paths: list[Path], local_parts: LocalParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = {"loss": "xendcg", "alpha": 0.01, "standardize": True}
     trips = 0
@@ -120,9 +128,9 @@ def test_a_worker_that_is_killed_changes_no_bit(
         return results(self)
 
     with cluster_of(2) as client:
-        parts = DaskParts(client, paths)
+        parts = DaskParts(client, part_paths)
         monkeypatch.setattr(DaskEach, "results", watched)
-        assert fitted(parts, **params) == fitted(here, **params)
+        assert fitted(parts, **params) == fitted(local_parts, **params)
     assert trips > 15
 
 
@@ -131,9 +139,9 @@ def ends(part: Dataset) -> None:
         os._exit(1)
 
 
-def test_a_part_that_ends_every_worker_is_named(paths: list[Path]) -> None:
+def test_a_part_that_ends_every_worker_is_named(part_paths: list[Path]) -> None:
     with cluster_of(2) as client:
-        parts = DaskParts(client, paths)
+        parts = DaskParts(client, part_paths)
         with pytest.raises(DataError, match=r"part-1\.txt: every worker that worked on this"):
             parts.map(ends)
         assert len(parts.map(numbers, 1.0)) == 5  # the cluster, and the parts, live on
@@ -142,10 +150,10 @@ def test_a_part_that_ends_every_worker_is_named(paths: list[Path]) -> None:
 # ---- what is refused ----
 
 
-def test_a_cluster_without_workers_is_refused(paths: list[Path]) -> None:
+def test_a_cluster_without_workers_is_refused(part_paths: list[Path]) -> None:
     text = r"^the cluster tcp://\S+ has no workers\. Start some"
     with cluster_of(0) as client, pytest.raises(DataError, match=text):
-        DaskParts(client, paths)
+        DaskParts(client, part_paths)
 
 
 def _other_versions() -> dict[str, str]:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from rankwright.data.parts import LocalParts
 from rankwright.refitting import UnfinishedError
 from rankwright.trees import BoostedRanker, BoostingProgress, children
 from rankwright.trees.forest import Forest
-from tests.part_samples import FEW, cut, sample
+from tests.part_samples import FEW, at_tree, cut, sample
 
 N_TREES = 12
 OPTIONS: dict[str, Any] = {**FEW, "n_estimators": N_TREES, "colsample": 0.7, "subsample": 0.8}
@@ -51,18 +51,6 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[An
     yield seen
     assert all(child.process.poll() is not None for child in seen)
     assert os.listdir(tmp_path) == []
-
-
-def at_tree(number: int, do: Callable[[], None]) -> Callable[[BoostingProgress], None]:
-    """Return a callback that does something once, after a tree."""
-    done: list[int] = []
-
-    def callback(progress: BoostingProgress) -> None:
-        if progress.iteration == number and not done:
-            done.append(number)
-            do()
-
-    return callback
 
 
 @pytest.mark.parametrize("machines", [2, 3])

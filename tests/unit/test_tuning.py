@@ -175,7 +175,9 @@ def test_a_study_of_another_search_is_not_mixed_in(data: rw.Dataset, tmp_path: P
     path = tmp_path / "study.jsonl"
     tune(RANKER, data, SPACE, n_trials=1, path=path)
     before = path.read_bytes()
-    with pytest.raises(DataError, match="is a study of another search: random_state differ"):
+    with pytest.raises(
+        DataError, match=r"is a study of another search: random_state \(there 0\) differ"
+    ):
         tune(RANKER, data, SPACE, n_trials=2, random_state=1, path=path)
     with pytest.raises(DataError, match="is a study of another search: estimator differ"):
         tune(clone(RANKER).set_params(penalty="l1"), data, SPACE, n_trials=2, path=path)

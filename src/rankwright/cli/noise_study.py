@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.cluster import executor_asked_for
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.simulate import Noise
 from rankwright.cli.stopping import resumable
@@ -68,24 +69,16 @@ def noise_study(
     entries = read_entries(models or [",".join(DEFAULT_MODELS)])
     swept = None if levels is None else _levels(levels)
     check_writable_folder(out)
+    where: Any = {"n_jobs": jobs, "executor": executor_asked_for()}
     models_in_it = [entry.estimator for entry in entries]
     fill_missing(columns, *models_in_it)
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, *models_in_it)
     folder = Path(out)
     make_folder(folder)
+    asked: Any = {"levels": swept, "n_trials": trials, "metric": metric, "random_state": seed}
     with resumable():
-        study = study_noise(
-            dataset,
-            noise,
-            entries,
-            folder / "fits",
-            levels=swept,
-            n_trials=trials,
-            metric=metric,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        study = study_noise(dataset, noise, entries, folder / "fits", **asked, **where)
         write_text(folder / f"{noise.value}.csv", study.to_csv())
         files = [f"{noise.value}.csv", *draw_study(study, folder / f"{noise.value}.svg")]
     if as_json:

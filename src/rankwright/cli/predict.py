@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,9 +50,10 @@ def predict(
     No labels are needed.
     """
     from rankwright.data.blocks import comes_in_blocks
+    from rankwright.data.files import STANDARD
     from rankwright.data.formats import LETOR
     from rankwright.data.lines import CannotStream
-    from rankwright.data.scores import check_scores_format, write_scores
+    from rankwright.data.scores import check_scores_format, open_scores, write_scores
     from rankwright.data.writing import check_not_read, check_writable
     from rankwright.estimator import as_model
     from rankwright.persistence import load
@@ -63,12 +64,14 @@ def predict(
     ranker = as_model(load(model))
     columns = replace(columns, labelled=False)
     letor = {"doc_ids": kind != LETOR}  # of comments, which plain scores do not need
+    wanted = replace(columns, model=ranker.features())
+    asked = _Asked(ranker, model, data, wanted, jobs, letor, partial(open_scores, out, kind, top))
     if names_parts(data):
-        _predict_files(ranker, model, data, out, kind, top, columns, jobs, **letor)
+        _predict_files(asked)
         return
     if comes_in_blocks(data, columns.format):
         try:
-            _predict_parts(ranker, model, data, out, kind, top, columns, jobs, **letor)
+            _predict_blocks(asked, again=out != STANDARD)
             return
         except CannotStream as reason:
             _require_another_way(reason, data)
@@ -78,31 +81,33 @@ def predict(
     write_scores(scores, dataset, out, format=kind, top=top)
 
 
-def _predict_files(
-    ranker: Any,
-    model: str,
-    data: str,
-    out: str,
-    kind: str,
-    top: int | None,
-    columns: Columns,
-    jobs: int | None,
-    doc_ids: bool,
-) -> None:
+@dataclass(frozen=True)
+class _Asked:
+    """What is scored, and where the scores go."""
+
+    ranker: Any
+    model: str
+    data: str
+    columns: Columns
+    jobs: int | None
+    letor: dict[str, Any]
+    open_scores: Callable[[], Any]
+
+
+def _predict_files(asked: _Asked) -> None:
     """Read, score and write one file of data in parts after the other."""
     from rankwright.data.formats import LETOR
     from rankwright.data.lines import CannotStream
     from rankwright.data.part_files import part_paths, same_format
-    from rankwright.data.scores import open_scores
     from rankwright.exceptions import DataError
 
-    paths = part_paths(data)
-    wanted = replace(columns, model=ranker.features())
-    is_text = same_format(paths, columns.format) == LETOR
-    letor: dict[str, Any] = {"doc_ids": doc_ids} if is_text else {}
-    reader = partial(read_quietly, columns=wanted, jobs=jobs, **letor)
-    with doing(f"Scoring {data}"), open_scores(out, kind, top) as scores:
-        for path, found in zip(paths, _scored_files(paths, ranker, reader, model), strict=True):
+    paths = part_paths(asked.data)
+    is_text = same_format(paths, asked.columns.format) == LETOR
+    letor = asked.letor if is_text else {}
+    reader = partial(read_quietly, columns=asked.columns, jobs=asked.jobs, **letor)
+    found_in = _scored_files(paths, asked.ranker, reader, asked.model)
+    with doing(f"Scoring {asked.data}"), asked.open_scores() as scores:
+        for path, found in zip(paths, found_in, strict=True):
             try:
                 if found is not None:
                     scores.add(*found)
@@ -141,42 +146,33 @@ def score_file(path: str, ranker: Any, reader: Any, model: str) -> Any:
     return scores, part.with_features(np.empty((part.n_docs, 0), dtype=np.float32))
 
 
-def _predict_parts(
-    ranker: Any,
-    model: str,
-    data: str,
-    out: str,
-    kind: str,
-    top: int | None,
-    columns: Columns,
-    jobs: int | None,
-    doc_ids: bool,
-) -> None:
-    """Read, score and write one part of the data after the other."""
+def _predict_blocks(asked: _Asked, *, again: bool) -> None:
+    """Read, score and write one block of the data after the other.
+
+    What cannot be scored this way is a CannotStream if all can be written ``again``.
+    """
     from rankwright.data.blocks import read_blocks
-    from rankwright.data.files import STANDARD
     from rankwright.data.formats import LETOR, format_of
     from rankwright.data.frames import refuse_infinite
     from rankwright.data.lines import CannotStream
-    from rankwright.data.scores import open_scores
     from rankwright.exceptions import DataError
 
+    data, columns = asked.data, asked.columns
     if format_of(data, columns.format) == LETOR:
         refuse_table_options(data, columns)
-    wanted = replace(columns, model=ranker.features())
-    parts = read_blocks(data, wanted, allow_nan=True, doc_ids=doc_ids, n_jobs=jobs)
-    part: Any = None
-    with doing(f"Scoring {data}", once=True), open_scores(out, kind, top) as scores:
+    blocks = read_blocks(data, columns, allow_nan=True, n_jobs=asked.jobs, **asked.letor)
+    block: Any = None
+    with doing(f"Scoring {data}", once=True), asked.open_scores() as scores:
         try:
-            for part in parts:
-                refuse_infinite(part, data, scores.n_rows)
-                scores.add(_scored(ranker, part, data, model), part)
-            if part is None:
+            for block in blocks:
+                refuse_infinite(block, data, scores.n_rows)
+                scores.add(_scored_block(asked, block), block)
+            if block is None:
                 raise CannotStream("it has no rows")
             scores.finish()
-            _scored(ranker, part, data, model, tell=True)
+            _scored_block(asked, block, tell=True)
         except CannotStream as reason:
-            if out != STANDARD or not scores.wrote:
+            if again or not scores.wrote:
                 raise
             raise DataError(
                 f"cannot be scored to the end, since {reason}. Write the scores to a file (--out): "
@@ -185,16 +181,17 @@ def _predict_parts(
             ) from None
 
 
-def _scored(ranker: Any, part: Any, data: str, model: str, *, tell: bool = False) -> Any:
-    """Return the scores of a part; what there is to tell of its features is told once."""
+def _scored_block(asked: _Asked, block: Any, *, tell: bool = False) -> Any:
+    """Return the scores of a block; what there is to tell of its features is told once."""
     from rankwright.data.lines import CannotStream
 
     with warnings.catch_warnings():
         if not tell:
             warnings.simplefilter("ignore")
         try:
-            return ranker.predict_aligned(ranker.align(part, path=data, name=model))
-        except ValueError as error:  # which names rows of the part, or features that come later
+            aligned = asked.ranker.align(block, path=asked.data, name=asked.model)
+            return asked.ranker.predict_aligned(aligned)
+        except ValueError as error:  # which names rows of the block, or features that come later
             raise CannotStream("a part of it cannot be scored") from error
 
 

@@ -129,7 +129,7 @@ def train(
         return
     if resume or checkpoint_every is not None:
         raise ValueError("--resume and --checkpoint-every need --stream.")
-    read = partial(read_training_parts, max_memory) if in_parts else _read_parts
+    read = partial(read_training_parts, max_memory) if in_parts else _read_whole
     found, others = read(ranker, data, valid, columns, jobs, allow_overlap)
     begin = time.perf_counter()
     if alpha == "auto":
@@ -160,7 +160,7 @@ def _given(options: dict[str, Any], alpha: str | None) -> dict[str, Any]:
     return given
 
 
-def _read_parts(
+def _read_whole(
     ranker: Any,
     data: list[str],
     valid: str | None,
@@ -168,7 +168,7 @@ def _read_parts(
     jobs: int | None,
     allow_overlap: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """Read what is learned from, and the validation queries if there are any to stop by."""
+    """Read what is learned from into memory, and the validation queries if any are to stop by."""
     from rankwright.evaluation.overlap import check_apart
 
     dataset = read_joined(data, columns=columns, jobs=jobs, allow_overlap=allow_overlap)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwright.cli.cluster import executor_asked_for
 from rankwright.cli.columns import TRAINING
 from rankwright.cli.metrics import kept_for, read_metric
 from rankwright.cli.next_steps import train_command
@@ -30,7 +31,7 @@ from rankwright.models import NAMES
 
 if TYPE_CHECKING:
     from rankwright.comparison.space import Space
-    from rankwright.comparison.tune import Study
+    from rankwright.comparison.study import Study
     from rankwright.data.columns import Columns
 
 
@@ -45,6 +46,13 @@ Search = Annotated[
     ),
 ]
 Sampler = Annotated[str, typer.Option(help="random, or optuna (pip install 'rankwright[tune]').")]
+Parallel = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Trials that optuna has under way at a time; what it tries depends on this number.",
+    ),
+]
 StudyFile = Annotated[
     str | None, typer.Option(help="The study on disk (*.jsonl); resumed if it exists.")
 ]
@@ -69,6 +77,7 @@ def tune(
     ] = "ndcg@10",
     halve_above: HalveAbove = 150_000,
     sampler: Sampler = "random",
+    parallel: Parallel = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and draws.")] = 0,
     study: StudyFile = None,
     out: Out = None,
@@ -76,7 +85,10 @@ def tune(
     as_json: Json = False,
     jobs: Processes = None,
 ) -> None:
-    """Search for the best parameters of a model, by cross-validation over queries."""
+    """Search for the best parameters of a model, by cross-validation over queries.
+
+    With the same --study again, it does only what is missing.
+    """
     from rankwright.comparison.entries import entry_of
     from rankwright.comparison.space import parse_dimension
     from rankwright.comparison.tune import tune as run
@@ -90,25 +102,24 @@ def tune(
     entry = replace(entry, space=space)
     fill_missing(columns, entry.estimator)
     entry.estimator.check_params()
+    _check_sampler(sampler, parallel)
     _check_outputs(study, out, data)
+    where: Any = {"n_jobs": jobs, "executor": executor_asked_for()}
     columns = kept_for(columns, [], data, [measured])
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
+    chosen: Any = {"sampler": sampler, "n_parallel": parallel, "random_state": seed}
+    budget: Any = {"n_trials": trials, "n_folds": folds, "halve_above": halve_above or None}
     kept = contextlib.nullcontext() if study is None else resumable()
     with kept, plain_warnings():
         result = run(
-            entry.estimator,
-            dataset,
-            space,
-            n_trials=trials,
-            n_folds=folds,
+            *(entry.estimator, dataset, space),
             metric=measured,
-            sampler=_sampler(sampler),
-            random_state=seed,
-            halve_above=halve_above or None,
-            n_jobs=jobs,
             path=study,
             verbose=True,
+            **chosen,
+            **budget,
+            **where,
         )
     if out is not None:
         fitted = result.fit_best(dataset)
@@ -157,7 +168,11 @@ def _best_text(params: dict[str, Any]) -> str:
     return " ".join(f"-p {name}={parameter_text(value)}" for name, value in params.items())
 
 
-def _sampler(name: str) -> Any:
+def _check_sampler(name: str, parallel: int) -> None:
     if name not in ("random", "optuna"):
         raise ValueError(f"--sampler must be random or optuna, but is {name!r}.")
-    return name
+    if parallel > 1 and name != "optuna":
+        raise ValueError(
+            f"--parallel is for --sampler optuna: {name} has as many trials under way as there are "
+            "workers for."
+        )

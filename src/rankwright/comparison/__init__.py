@@ -14,8 +14,9 @@ from rankwright.comparison.noise_study import Fit, noise_study
 from rankwright.comparison.result import Comparison, Failure
 from rankwright.comparison.shipping import NothingHeldError, Shipped, export_best
 from rankwright.comparison.space import Choice, Range
+from rankwright.comparison.study import Study, Trial
 from rankwright.comparison.trial import Event
-from rankwright.comparison.tune import Study, Trial, tune
+from rankwright.comparison.tune import tune
 from rankwright.evaluation.contest import Standing
 
 __all__ = [

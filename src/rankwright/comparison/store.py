@@ -166,10 +166,15 @@ def _check_head(line: bytes, expected: dict[str, Any], path: PathLike) -> None:
             path=path,
         )
     if changed := [name for name, value in expected.items() if head.get(name) != value]:
+        names = ", ".join(_with_number(name, head.get(name)) for name in changed)
         raise DataError(
-            f"is a study of another search: {', '.join(changed)} differ. Choose another file.",
-            path=path,
+            f"is a study of another search: {names} differ. Choose another file.", path=path
         )
+
+
+def _with_number(name: str, value: Any) -> str:
+    """Return the name of a setting, with its value if that is a number, which is easily given."""
+    return f"{name} (there {value})" if isinstance(value, int) else name
 
 
 def put_aside_if_old(path: PathLike) -> None:

@@ -12,8 +12,8 @@ from rankwright.progress import Bar, display
 
 if TYPE_CHECKING:
     from rankwright.comparison.noise_study import Fit
+    from rankwright.comparison.study import Trial
     from rankwright.comparison.trial import Event
-    from rankwright.comparison.tune import Trial
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,149 +22,21 @@ from rankwright.comparison.halving import HALVE_ABOVE, Rung, rungs, survivors
 from rankwright.comparison.keys import key
 from rankwright.comparison.samplers import Sampler, SamplerName, choose_sampler
 from rankwright.comparison.space import Space, from_plain
-from rankwright.comparison.store import TrialStore, data_beside, json_value, open_trial_store
+from rankwright.comparison.store import TrialStore, data_beside, open_trial_store
+from rankwright.comparison.study import Study, Trial, with_watched
 from rankwright.comparison.telling import show_trials
-from rankwright.comparison.trial import TrialResult, run_trial, set_up
-from rankwright.comparison.views import study_html, study_text
+from rankwright.comparison.trial import TrialResult, run_trial
 from rankwright.comparison.workers import WorkerError, reason
 from rankwright.data.arrays import fingerprint
 from rankwright.data.dataset import Dataset
 from rankwright.data.files import PathLike
-from rankwright.data.framing import Backend, frame_of
 from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.metrics.on_data import columns_of
-from rankwright.metrics.parsing import MetricLike, named_metrics, parse
+from rankwright.metrics.parsing import MetricLike, named_metrics
 from rankwright.progress import heard
-from rankwright.showing import Brief
 from rankwright.trees.shared_bins import shared_bins
-
-
-@dataclass(frozen=True, repr=False)
-class Trial(Brief):
-    """One set of parameters and its quality.
-
-    Attributes
-    ----------
-    number : int
-        From 0; trial 0 has the parameters of the estimator as it was given.
-    params : dict
-        The parameters that were searched.
-    value : float
-        Mean of the metric over the queries of all folds, each left out once; NaN if it failed.
-    folds : list of float
-        Mean in each fold.
-    seconds : float
-        Time it took.
-    error : str
-        What went wrong; empty if nothing did.
-    share : float
-        Share of the training queries that it was fitted to, when it was last.
-    """
-
-    number: int
-    params: dict[str, Any]
-    value: float
-    folds: list[float]
-    seconds: float
-    error: str = ""
-    share: float = 1.0
-
-
-@dataclass(eq=False, repr=False)
-class Study:
-    """Trials of a search.
-
-    Attributes
-    ----------
-    metric : str
-        What was measured.
-    trials : list of Trial
-        In their order.
-    measure : Metric
-        The metric itself; by default the one of that name.
-    """
-
-    metric: str
-    trials: list[Trial] = field(default_factory=list)
-    measure: Metric | None = None
-    _entry: Entry | None = None
-    _random_state: int = 0
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether larger values are better."""
-        return parse(self.measure or self.metric).higher_is_better
-
-    @property
-    def best(self) -> Trial:
-        """The trial with the best value of those that saw most; of equal ones, the first."""
-        done = [trial for trial in self.trials if not math.isnan(trial.value)]
-        if not done:
-            why = self.trials[-1].error if self.trials else "there is none"
-            raise ValueError(f"no trial succeeded: {why}")
-        sign = 1 if self.higher_is_better else -1
-        return max(done, key=lambda trial: (trial.share, sign * trial.value, -trial.number))
-
-    def best_first(self) -> list[Trial]:
-        """Return the trials, best first; those that saw less come later, those that failed last."""
-        sign = -1 if self.higher_is_better else 1
-        return sorted(
-            self.trials, key=lambda t: (math.isnan(t.value), -t.share, sign * t.value, t.number)
-        )
-
-    def __repr__(self) -> str:
-        return study_text(self)
-
-    def _repr_html_(self) -> str:
-        return study_html(self)
-
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """Return a data frame with a row for each trial, in their order.
-
-        ``backend`` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
-        """
-        trials = self.trials
-        columns: dict[str, Any] = {"trial": [t.number for t in trials]}
-        for name in trials[0].params if trials else ():
-            columns[name] = _of_one_kind([json_value(t.params[name]) for t in trials])
-        columns[self.metric] = [t.value for t in trials]
-        columns |= {
-            name: [getattr(t, name) for t in trials] for name in ("share", "seconds", "error")
-        }
-        return frame_of(columns, backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON."""
-        trials = json_value([vars(trial) for trial in self.trials])
-        best = trials[self.trials.index(self.best)]
-        return {"metric": self.metric, "best": best, "trials": trials}
-
-    @property
-    def best_estimator(self) -> Any:
-        """The estimator with the best parameters, not fitted."""
-        if self._entry is None:
-            raise ValueError("there must be a study that tune returned.")
-        return set_up(self._entry, self.best.params, parse(self.measure or self.metric))
-
-    def fit_best(self, dataset: Dataset) -> Any:
-        """Return the estimator with the best parameters, fitted to a data set.
-
-        If it watches queries while it is fitted, a fifth of them is put aside for that.
-        """
-        if self._entry is None:
-            raise ValueError("fit_best needs a study that tune returned.")
-        parts = _parts(self._entry, dataset, self._random_state)
-        fold = Fold("all", *parts, dataset)
-        return run_trial(
-            self._entry,
-            self.best.params,
-            fold,
-            self.measure or self.metric,
-            on="test",
-            n_jobs=None,
-        ).model
 
 
 def tune(
@@ -176,6 +48,7 @@ def tune(
     n_folds: int = 3,
     metric: MetricLike = "ndcg@10",
     sampler: SamplerName = "random",
+    n_parallel: int = 1,
     random_state: int = 0,
     halve_above: int | None = HALVE_ABOVE,
     n_jobs: int | None = 1,
@@ -204,6 +77,13 @@ def tune(
     sampler : {"random", "optuna"}, default "random"
         ``"random"`` draws points that cover the space evenly; ``"optuna"`` lets Optuna's
         tree-structured Parzen estimator choose (``pip install 'rankwright[tune]'``).
+    n_parallel : int, default 1
+        Trials that ``"optuna"`` has under way at a time: trial t is chosen when all before
+        ``t - n_parallel + 1`` are finished, by what came of these, and away from those under way.
+        More of them keep more workers busy, and each knows less. What is tried depends on this
+        number and the seed, not on the workers, their speed or interruptions; a study on disk
+        resumes with the number that it began with. ``"random"`` draws trials that do not depend
+        on each other, and has as many under way as there are workers for.
     random_state : int, default 0
         Seed of folds and draws.
     halve_above : int, optional
@@ -211,8 +91,8 @@ def tune(
         training queries first, and thirds of them go on (:mod:`rankwright.comparison.halving`);
         None never samples. The sampler hears what came of the first samples.
     n_jobs : int, optional
-        Processes, which share folds and, if the sampler allows, trials; 1, the default, is this
-        one, None one for each core. The results do not depend on it.
+        Processes, which share folds and trials under way; 1, the default, is this one, None one
+        for each core. The results do not depend on it.
     executor : concurrent.futures.Executor, optional
         Takes the work in place of ``n_jobs`` processes, one call for each trial and fold, which
         starts a process where it runs. On several machines ``path`` must lie in a folder that all
@@ -242,9 +122,9 @@ def tune(
         raise ValueError("space must name at least one parameter to search.")
     entry = Entry("tuned", estimator, space)
     [(name, measure)] = named_metrics([metric]).items()
-    chooser = choose_sampler(sampler)(space, random_state, measure.higher_is_better)
+    chooser = choose_sampler(sampler, n_parallel)(space, random_state, measure.higher_is_better)
     folds = [
-        Fold(f"fold {i + 1}", *_parts(entry, train, random_state), left_out).check()
+        Fold(f"fold {i + 1}", *with_watched(entry, train, random_state), left_out).check()
         for i, (train, left_out) in enumerate(dataset.folds(n_folds, random_state))
     ]
     about = {
@@ -254,6 +134,7 @@ def tune(
         "sampler": sampler,
         "random_state": random_state,
         "data": fingerprint(dataset),
+        **({"n_parallel": n_parallel} if chooser.learns else {}),
     }
     columns = columns_of(dataset, [measure])
     study = Study(name, [], measure, entry, random_state)
@@ -268,7 +149,8 @@ def tune(
         executor_for(n_jobs, executor=executor, folder=data_beside(path)) as calls,
         heard(verbose, show_trials(n_fits, name), callback) as told,
     ):
-        search = _Search(entry, folds, measure, known, chooser, store, calls, random_state)
+        how = (chooser, n_parallel, random_state)
+        search = _Search(entry, folds, measure, known, store, calls, *how)
         for trial, is_new in search.run(plan):
             last[trial.number] = trial
             if is_new and told is not None:
@@ -277,32 +159,16 @@ def tune(
     return study
 
 
-def _of_one_kind(values: list[Any]) -> list[Any]:
-    """Return the values of a parameter: as they are if they are numbers, else as texts."""
-    if all(isinstance(value, int | float) for value in values):
-        return values
-    return [None if value is None else str(value) for value in values]
-
-
-def _parts(entry: Entry, train: Dataset, random_state: int) -> tuple[Dataset, Dataset]:
-    """Return training queries, and those to watch meanwhile: a fifth of them, if it watches any."""
-    from rankwright.estimator import as_model
-
-    if not as_model(entry.estimator).takes_valid():
-        return train, train
-    kept, watched = train.split((0.8, 0.2), random_state)
-    return kept, watched
-
-
 @dataclass(frozen=True)
 class _Search:
     entry: Entry
     folds: list[Fold]
     metric: Metric
     about: dict[str, Any]
-    sampler: Sampler
     store: TrialStore
     calls: JobExecutor
+    sampler: Sampler
+    n_parallel: int
     random_state: int
 
     def run(self, plan: list[Rung]) -> Iterator[tuple[Trial, bool]]:
@@ -325,8 +191,14 @@ class _Search:
         """Yield the trials of a rung; a sampler asks and hears of those of the first."""
         # Trials under way, each with the results of its folds; none for one that was kept.
         begun: deque[tuple[Trial, list[Future[TrialResult]]]] = deque()
-        most = 1 if is_first and self.sampler.sequential else self.calls.at_once
+        in_step = is_first and self.sampler.learns
         folds = [rung.part_of(fold, self.random_state) for fold in self.folds]
+
+        def is_full() -> bool:
+            if in_step:  # by numbers alone: neither speed nor a file decides what a choice knows
+                return len(begun) >= self.n_parallel
+            n_calls = sum(len(futures) for _, futures in begun)
+            return bool(begun) and (not begun[0][1] or n_calls >= self.calls.at_once)
 
         def end() -> tuple[Trial, bool]:
             trial, is_new = self._end(*begun.popleft())
@@ -335,19 +207,26 @@ class _Search:
             return trial, is_new
 
         for number, known in chosen.items():
-            begun.append(self._begin(number, None if is_first else known, folds, rung))
-            while begun and (not begun[0][1] or sum(len(f) for _, f in begun) >= most):
+            under_way = [trial.params for trial, _ in begun]
+            begun.append(self._begin(number, known, under_way, folds, rung))
+            while is_full():
                 yield end()
         while begun:
             yield end()
 
     def _begin(
-        self, number: int, known: dict[str, Any] | None, folds: list[Fold], rung: Rung
+        self,
+        number: int,
+        known: dict[str, Any],
+        under_way: list[dict[str, Any]],
+        folds: list[Fold],
+        rung: Rung,
     ) -> tuple[Trial, list[Future[TrialResult]]]:
+        """Return a trial, and what it will come to; its parameters are chosen if none is known."""
         share = float(rung.share)
         if (found := self.store.find(self._key(number, share))) is not None:
             return self._read(found), []
-        params = known or ({} if number == 0 else self.sampler.ask(number))
+        params = known or ({} if number == 0 else self.sampler.ask(number, under_way))
         own = self.entry.estimator.get_params()
         shown = {name: {**own, **params}[name] for name in self.entry.space}
         given: dict[str, Any] = {"entry": self.entry, "params": params, "metric": self.metric}

@@ -10,7 +10,7 @@ from rankwright.showing import and_more, brief, counted, lined_up
 
 if TYPE_CHECKING:
     from rankwright.comparison.noise_curves import NoiseStudy
-    from rankwright.comparison.tune import Study, Trial
+    from rankwright.comparison.study import Study, Trial
 
 _MOST = 10  # trials of a study, as text
 

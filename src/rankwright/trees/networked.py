@@ -25,7 +25,7 @@ from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
 from rankwright.data.hashing import combine
 from rankwright.data.pages import trim
-from rankwright.data.validation import Floats
+from rankwright.data.validation import Floats, Matrix
 from rankwright.inputs import WeightColumn, part_data
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import columns_of
