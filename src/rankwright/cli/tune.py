@@ -104,23 +104,20 @@ def tune(
     entry.estimator.check_params()
     _check_sampler(sampler, parallel)
     _check_outputs(study, out, data)
-    where: Any = {"n_jobs": jobs, "executor": executor_asked_for()}
+    where: Any = {"n_jobs": jobs, "executor": executor_asked_for(), "path": study}
     columns = kept_for(columns, [], data, [measured])
     dataset = read_dataset(data, columns=columns, jobs=jobs)
     dataset = with_missing(dataset, data, columns, entry.estimator)
-    chosen: Any = {"sampler": sampler, "n_parallel": parallel, "random_state": seed}
+    choice: Any = {
+        "sampler": sampler,
+        "n_parallel": parallel,
+        "random_state": seed,
+        "metric": measured,
+    }
     budget: Any = {"n_trials": trials, "n_folds": folds, "halve_above": halve_above or None}
     kept = contextlib.nullcontext() if study is None else resumable()
     with kept, plain_warnings():
-        result = run(
-            *(entry.estimator, dataset, space),
-            metric=measured,
-            path=study,
-            verbose=True,
-            **chosen,
-            **budget,
-            **where,
-        )
+        result = run(entry.estimator, dataset, space, **choice, **budget, **where, verbose=True)
     if out is not None:
         fitted = result.fit_best(dataset)
         save(fitted, out)
