@@ -101,9 +101,9 @@ def test_a_machine_that_is_killed(
     assert ranker.model_text_ == expected.model_text_
 
 
-@pytest.mark.parametrize("n_workers", [2, 3])
+@pytest.mark.parametrize(("n_workers", "tree"), [(2, 1), (2, 4), (2, 7), (3, 4)])
 def test_a_worker_that_is_killed(
-    n_workers: int, part_paths: list[Path], expected: BoostedRanker
+    n_workers: int, tree: int, part_paths: list[Path], expected: BoostedRanker
 ) -> None:
     with cluster_of(n_workers) as client:
         parts = DaskParts(client, part_paths)
@@ -113,7 +113,7 @@ def test_a_worker_that_is_killed(
             pids.extend(pid for own in client.run(pids_of_machines).values() for pid in own)
             kill_one(client)
 
-        ranker = BoostedRanker(**OPTIONS).fit_parts(parts, parts, callback=at_tree(4, kill))
+        ranker = BoostedRanker(**OPTIONS).fit_parts(parts, parts, callback=at_tree(tree, kill))
         assert ranker.model_text_ == expected.model_text_
         deadline = time.monotonic() + 10
         while any(os.path.exists(f"/proc/{pid}") for pid in pids):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +12,6 @@ import typer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from rankwright.data.parts import Parts
 
 Dask = Annotated[
     str | None,
@@ -66,21 +64,3 @@ def executor_asked_for() -> Executor | None:
     from rankwright.dask.cluster import jobs_executor
 
     return jobs_executor(client)
-
-
-def read_cluster_parts(
-    paths: Sequence[str], reader: Callable[..., Any], letor: dict[str, Any], format: str | None
-) -> Parts:
-    """Let the cluster read data in parts, and show how many it has."""
-    from rankwright.dask.parts import DaskParts
-    from rankwright.progress import display
-
-    with display() as shown:
-        bar = shown.bar("reading", total=len(paths))
-
-        def tell(done: int, total: int) -> None:
-            bar.update(f"{done} of {total} parts read", done=done)
-
-        return DaskParts.by_reader(
-            current_client(), paths, reader, letor, format=format, callback=tell
-        )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwright.cli.cluster import current_client, read_cluster_parts
-from rankwright.cli.terminal import doing, read_quietly
+from rankwright.cli.cluster import current_client
+from rankwright.cli.terminal import read_quietly, telling_warnings
 
 if TYPE_CHECKING:
     from rankwright.data.columns import Columns
@@ -90,6 +90,7 @@ def read_local_parts(
     from rankwright.data.part_files import part_paths
     from rankwright.data.part_memory import check_memory
     from rankwright.data.parts import spool_parts
+    from rankwright.progress import display
 
     if max_memory is not None and current_client() is not None:
         raise ValueError("--max-memory is for this machine, and --dask works on others.")
@@ -98,7 +99,16 @@ def read_local_parts(
         check_memory(given, size_of(max_memory), *needs, format=columns.format)
     reader = partial(read_quietly, columns=columns, jobs=jobs)
     name = paths if isinstance(paths, str) else ", ".join(paths)
-    with doing(f"Reading {len(given)} parts of {name}", once=True):
-        if current_client() is not None:
-            return read_cluster_parts(given, reader, letor, columns.format)
-        return spool_parts(given, reader, letor, format=columns.format)
+    client = current_client()
+    with telling_warnings(once=True), display() as shown:
+        bar = shown.bar(f"reading {name}", total=len(given))
+
+        def tell(done: int, total: int) -> None:
+            bar.update(f"{done} of {total} parts read", done=done)
+
+        how: Any = {"format": columns.format, "callback": tell}
+        if client is None:
+            return spool_parts(given, reader, letor, **how)
+        from rankwright.dask.parts import DaskParts
+
+        return DaskParts.by_reader(client, given, reader, letor, **how)

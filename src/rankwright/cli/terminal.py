@@ -88,13 +88,20 @@ def doing(what: str, *, once: bool = False) -> Iterator[None]:
     from rich.text import Text
 
     console = Console(stderr=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with telling_warnings(once=once):
         if console.is_terminal:
             with console.status(Text(what)):
                 yield
         else:
             yield
+
+
+@contextlib.contextmanager
+def telling_warnings(*, once: bool = False) -> Iterator[None]:
+    """Turn warnings into one plain line each at the end, or ``once`` for all that are the same."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
     messages = [str(warning.message) for warning in caught]
     for message in dict.fromkeys(messages) if once else messages:
         typer.echo(f"rankwright: warning: {message}", err=True)

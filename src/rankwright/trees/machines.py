@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rankwright.data.validation import Floats
+from rankwright.inputs import levels_up
 from rankwright.metrics.metric import Metric, mean_of_queries
 from rankwright.trees.machine import Grown, Machine
 from rankwright.trees.objective import Found
@@ -130,9 +132,11 @@ class SeveralMachines(Machines):
                     self.start(self.trees)
                     self._running = True
                 return do(*arguments)
-            except MachineLostError:
+            except MachineLostError as lost:
                 self._running = False
                 self.close()
                 if self.restarts == 0:
                     raise
                 self.restarts -= 1
+                text = f"{lost} All are started again, behind tree {len(self.trees)}."
+                warnings.warn(text, RuntimeWarning, stacklevel=levels_up())
