@@ -17,7 +17,13 @@ from rankwright.data.products import multiply
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker, check_fitted_array
 from rankwright.exceptions import DataWarning
-from rankwright.inputs import RankingData, check_parts, check_ranking_data, levels_up
+from rankwright.inputs import (
+    RankingData,
+    check_part_weights,
+    check_parts,
+    check_ranking_data,
+    levels_up,
+)
 from rankwright.linear.part_shares import on_one_scale, share_of_part, with_rows
 from rankwright.linear.path_point import PathPoint
 from rankwright.linear.relaxing import relaxed, warned
@@ -186,6 +192,7 @@ class LinearModel(Ranker):
         """
         self.check_params()
         self.check_takes_parts()
+        check_part_weights(parts, sample_weight, query_weight)
         parts = check_parts(self, parts)
         known, loss = parts.facts, self.loss_of_counts(parts.facts.labels)
         # Rows first: the scale is that of what is trained on, as in memory.

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from rankwright.data.parts import Parts
 from rankwright.data.validation import Matrix
-from rankwright.inputs import check_parts
+from rankwright.inputs import check_part_weights, check_parts
 from rankwright.refitting import EndedEarly, UnfinishedError
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.boosting import Boosting, Callback
@@ -60,6 +60,7 @@ class GrownRanker(ForestRanker):
         self.check_params()
         self.check_stopping(valid)
         check_takes_parts(self, parts, machines)
+        check_part_weights(parts, sample_weight, query_weight)
         parts = check_parts(self, parts, allow_nan=True)
         fit = PartsFit(self, parts, valid, (sample_weight, query_weight), machines)
         fit.run(callback)
