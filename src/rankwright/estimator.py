@@ -132,6 +132,10 @@ class Model(Protocol):
             "BoostedRanker learn from parts."
         )
 
+    def check_takes_parts(self) -> None:
+        """Raise for parameters with which nothing can be learned from data in parts."""
+        return
+
     def takes_parts(self) -> bool:
         """Tell whether it learns from data in parts."""
         return type(self).fit_parts is not Model.fit_parts

@@ -169,9 +169,18 @@ def test_what_cannot_be_done_is_refused_before_reading(
 
     monkeypatch.setattr("rankwright.data.parts.read_part", never)
     parts, model, out = folder / "train-text", folder / "model.rw", tmp_path / "model.rw"
-    assert refused("train", parts, "-o", out, "--model", "ensemble").startswith(
+    learning = refused("train", parts, "-o", out, "--model", "ensemble")
+    assert learning.startswith(
         "ensemble learns from data in memory, not from parts. From parts learn linear, "
     )
+    assert "graft" not in learning
+    valid = "--valid", folder / "test-text"
+    assert "base must be None from parts" in refused(
+        "train", parts, "-o", out, "--model", "graft", *valid
+    )
+    for name in ("none.txt", "none*.txt"):
+        words = "train", parts, "-o", out, "--model", "boosted", "--valid", tmp_path / name
+        assert f"{name}: there is no " in refused(*words)
     assert refused("train", parts, "-o", out, "--model", "online") == (
         "online learns from parts query by query: give --stream."
     )

@@ -102,9 +102,6 @@ class LinearModel(Ranker):
         """Return the same rows, in the queries that the loss is to see."""
         return data
 
-    def check_takes_parts(self) -> None:
-        """Raise for parameters with which nothing can be learned from data in parts."""
-
     # ---- fitting ----
 
     def fit(

@@ -62,9 +62,8 @@ class WithMachines(Protocol):
         """Return the machines of a fit."""
 
 
-def check_takes_parts(ranker: Any, parts: Parts, machines: int | None) -> None:
-    """Raise for what cannot be learned from data in parts."""
-    check_are_parts(parts)
+def check_model_takes_parts(ranker: Any) -> None:
+    """Raise for parameters with which nothing can be learned from data in parts."""
     if not sys.platform.startswith("linux"):
         raise ValueError("trees are grown from parts on Linux only. Use fit on one data set.")
     if isinstance(ranker.loss, str) and ranker.loss.startswith("lightgbm:"):
@@ -80,6 +79,11 @@ def check_takes_parts(ranker: Any, parts: Parts, machines: int | None) -> None:
                 f"lightgbm_params must not have {name!r} from parts: "
                 f"{', '.join(sorted(_TAKEN))} may be given."
             )
+
+
+def check_takes_parts(parts: Parts, machines: int | None) -> None:
+    """Raise for parts that trees cannot be grown of."""
+    check_are_parts(parts)
     if parts.facts.features.categories:
         name = next(iter(parts.facts.features.categories))
         raise DataError(

@@ -11,7 +11,7 @@ from rankwright.refitting import EndedEarly, UnfinishedError
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.boosting import Boosting, Callback
 from rankwright.trees.forest_ranker import ForestRanker
-from rankwright.trees.from_parts import PartsFit, check_takes_parts
+from rankwright.trees.from_parts import PartsFit, check_model_takes_parts, check_takes_parts
 from rankwright.trees.growing import Start
 from rankwright.trees.machines import MachineLostError
 
@@ -59,7 +59,8 @@ class GrownRanker(ForestRanker):
         """
         self.check_params()
         self.check_stopping(valid)
-        check_takes_parts(self, parts, machines)
+        self.check_takes_parts()
+        check_takes_parts(parts, machines)
         check_part_weights(parts, sample_weight, query_weight)
         parts = check_parts(self, parts, allow_nan=True)
         fit = PartsFit(self, parts, valid, (sample_weight, query_weight), machines)
@@ -71,6 +72,10 @@ class GrownRanker(ForestRanker):
         if fit.lost is not None:
             raise UnfinishedError(fit.complaint())
         return self
+
+    def check_takes_parts(self) -> None:
+        """Raise for parameters with which nothing can be learned from data in parts."""
+        check_model_takes_parts(self)
 
     def check_stopping(self, valid: Any) -> None:
         """Raise where there is nothing that could end training early."""
