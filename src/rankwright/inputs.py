@@ -29,7 +29,14 @@ from rankwright.data.missing import Missing, filled, fills
 from rankwright.data.part_values import fills_of_parts, without_categories, without_missing
 from rankwright.data.parts import Parts, check_are_parts
 from rankwright.data.sparse import as_csr
-from rankwright.data.validation import Floats, Matrix, check_qid, check_weights
+from rankwright.data.validation import (
+    Floats,
+    Matrix,
+    check_qid,
+    check_some_weights,
+    check_weights,
+    no_weights_error,
+)
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.scoring.frames import align_frame, as_rows, column_names, refuse_texts
 from rankwright.scoring.given import Intake, check_width, refuse_values
@@ -187,12 +194,37 @@ def part_data(
     return RankingData(X, part.y, groups, None, documents, queries)
 
 
+def check_part_weights(
+    parts: Parts, sample_weight: WeightColumn | None, query_weight: WeightColumn | None
+) -> None:
+    """Raise for columns of weights that are wrong; in some of the parts all may be 0."""
+    for name, column in (("sample_weight", sample_weight), ("query_weight", query_weight)):
+        if column is None or callable(column):
+            continue
+        if not isinstance(column, str):
+            raise TypeError(
+                f"{name} must be the name of a column from parts, but is a "
+                f"{type(column).__name__}. Keep it beside the features: read_parts(..., "
+                "keep=[...])."
+            )
+        files = EachHere(part.name for part in parts.facts.parts)
+        if not any(parts.map(_has_weight, files, column, name)):
+            raise no_weights_error(name)
+
+
+def _has_weight(part: Dataset, path: str, column: str, name: str) -> bool:
+    try:
+        found = part_data(part, **{name: column}).weights
+    except ValueError as error:
+        raise DataError(str(error), path=path) from None
+    return found is None or bool(found.any())
+
+
 def _weights_of(part: Dataset, column: WeightColumn | None, name: str) -> Floats | None:
     if column is None:
         return None
-    if isinstance(column, str):
-        return gathered_weights(kept_numbers(part.kept, column, name), name, part.groups, None)
-    return gathered_weights(column(part), name, part.groups, None, all_zero=True)
+    given = kept_numbers(part.kept, column, name) if isinstance(column, str) else column(part)
+    return _unless_ones(check_some_weights(given, name, part.n_docs))
 
 
 def levels_up() -> int:
@@ -208,16 +240,16 @@ def gathered_weights(
     name: str,
     groups: Groups,
     order: Ints | None,
-    *,
-    all_zero: bool = False,
 ) -> Floats | None:
     """Return the weights of the gathered rows; None if all are 1, so that these change no bit."""
     if weights is None:
         return None
-    values = check_weights(weights, name, groups.n_rows, all_zero=all_zero)
-    if (values == 1).all():
-        return None
-    return values if order is None else values[order]
+    values = _unless_ones(check_weights(weights, name, groups.n_rows))
+    return values if values is None or order is None else values[order]
+
+
+def _unless_ones(weights: Floats) -> Floats | None:
+    return None if (weights == 1).all() else weights
 
 
 def _check_same_in_query(weights: Floats, groups: Groups, order: Ints | None) -> None:

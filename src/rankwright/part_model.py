@@ -29,11 +29,15 @@ class PartModel(Protocol):
         """Tell whether it learns from data in parts."""
         return type(self).fit_parts is not PartModel.fit_parts
 
+    def check_learns_from_parts(self) -> None:
+        """Raise for parameters with which nothing can be learned from data in parts."""
+        if not self.takes_parts():
+            raise TypeError(_in_memory_only(self))
+
     def check_takes_parts(self, parts: Parts, machines: int | None = None) -> None:
         """Raise for what cannot be learned from these parts, without looking at documents."""
         check_are_parts(parts)
-        if not self.takes_parts():
-            raise TypeError(_in_memory_only(self))
+        self.check_learns_from_parts()
 
     def watches(self) -> str:
         """Return what it is that ``fit_parts`` needs validation queries for, or nothing."""

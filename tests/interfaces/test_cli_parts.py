@@ -187,6 +187,9 @@ def test_what_cannot_be_done_is_refused_before_reading(
         assert "It is 1.15 GB in any case" in refused(
             *("train", parts, "-o", out, *model_options, "--valid", parts, "--max-memory", "1GB")
         )
+    for name in ("none.txt", "none*.txt"):
+        words = "train", parts, "-o", out, "--model", "boosted", "--valid", tmp_path / name
+        assert f"{name}: there is no " in refused(*words)
     assert refused("train", parts, "-o", out, "--model", "online") == (
         "online learns from parts query by query: give --stream."
     )

@@ -148,6 +148,47 @@ def test_weights_are_columns(tmp_path: Path) -> None:
         rw.LinearRanker().fit_parts(one, query_weight="w")
 
 
+def weighted(folder: Path, weights: list[Any]) -> LocalParts:
+    """Return parts with a column ``w``, of which each part has its own value, or values."""
+    folder.mkdir()
+    data = rw.data.make_mslr_like(n_queries=40, n_features=4, mean_docs=6)
+    for i, (part, w) in enumerate(zip(data.split((0.5, 0.5)), weights, strict=True)):
+        frame = pd.DataFrame(part.X.astype(np.float64), columns=list("abcd"))
+        frame = frame.assign(qid=part.qid, label=part.y, w=w)
+        frame.to_parquet(folder / f"{i}.parquet", index=False)
+    return rw.read_parts(folder, ignore=["w"], keep=["w"])
+
+
+def test_all_weights_of_a_part_may_be_zero(tmp_path: Path) -> None:
+    parts = weighted(tmp_path / "some", [0, 2])
+    fitted = rw.LinearRanker().fit_parts(parts, sample_weight="w")
+    queries = rw.LinearRanker().fit_parts(parts, query_weight="w")
+    whole = rw.read(tmp_path / "some", ignore=["w"], keep=["w"])
+    w = whole.kept["w"].astype(float)
+    check_near(rw.LinearRanker().fit(whole.X, whole.y, whole.qid, sample_weight=w), fitted)
+    check_near(fitted, queries)
+    trees = rw.BoostedRanker(n_estimators=2, min_child_samples=2)
+    assert trees.fit_parts(parts, sample_weight="w").n_iter_ == 2
+
+
+@pytest.mark.parametrize("model", [rw.LinearRanker(), rw.BoostedRanker(n_estimators=2)])
+def test_wrong_weights_name_their_part(tmp_path: Path, model: Any) -> None:
+    wrong = {
+        -1: "sample_weight must not be negative, but row 0 is -1",
+        "x": "sample_weight must be numbers, but row 0 of the column 'w' is 'x'",
+        None: "sample_weight must be numbers, but row 0 of the column 'w' is missing",
+    }
+    for i, (weight, message) in enumerate(wrong.items()):
+        parts = weighted(tmp_path / str(i), ["1", str(weight) if weight else None])
+        with pytest.raises(DataError, match=rf"1\.parquet: {message}"):
+            model.fit_parts(parts, sample_weight="w")
+    parts = weighted(tmp_path / "none", [0, 0])
+    with pytest.raises(ValueError, match="sample_weight must not be zero everywhere"):
+        model.fit_parts(parts, sample_weight="w")
+    with pytest.raises(TypeError, match="must be the name of a column from parts, but is a nd"):
+        model.fit_parts(parts, sample_weight=np.ones(3))
+
+
 def test_categories_and_missing_values(tmp_path: Path) -> None:
     """The third part has no level y, and nothing is missing in the first."""
     data = rw.data.make_mslr_like(n_queries=60, n_features=3, mean_docs=6)

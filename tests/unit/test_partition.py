@@ -23,6 +23,8 @@ from rankwright.data.partitioning import PartitionProgress
 from rankwright.data.writing import MANIFEST
 from rankwright.exceptions import DataError
 
+ONE: dict[str, Any] = {"label": [0], "x": [1]}
+
 
 @pytest.fixture
 def sources(tmp_path: Path) -> list[Path]:
@@ -119,6 +121,22 @@ def test_tables_with_other_types_and_orders_of_columns_are_joined(tmp_path: Path
     assert part.X[:, 0].tolist() == [1.0, 2.0, 0.5, 1.5]
 
 
+def test_all_parts_have_the_columns_of_all_files(tmp_path: Path) -> None:
+    """Each file is a part of its own: x of the first, and y of the second, have no values."""
+    options: Any = {"label": [0, 1], "x": [None, None], "y": [1, 2]}
+    pd.DataFrame({"qid": ["a"] * 2, **options}).to_csv(tmp_path / "a.csv", index=False)
+    options.update(x=[0.5, 1.5], y=[None, None])
+    pd.DataFrame({"qid": ["b"] * 2, **options}).to_csv(tmp_path / "b.csv", index=False)
+    assert len(partition(tmp_path / "*.csv", tmp_path / "parts", 100).parts) == 2
+    parts = rw.read_parts(tmp_path / "parts", allow_nan=True)
+    assert parts.facts.features.names == ["x", "y"]
+    assert parts.facts.missing.tolist() == [2, 2]
+    pd.DataFrame({"qid": ["c"], **ONE}).to_csv(tmp_path / "c.csv", index=False)
+    with pytest.raises(DataError, match=r"a.csv has 'y', and c.csv has not"):
+        partition(tmp_path / "*.csv", tmp_path / "more", 100)
+    assert not (tmp_path / "more").exists()
+
+
 def test_more_parts_than_queries_are_not_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1 qid:1 1:1\n0 qid:2 1:2\n")
     manifest = partition(tmp_path / "a.txt", tmp_path / "parts", 50)
@@ -204,6 +222,9 @@ def test_a_folder_is_replaced_only_if_it_holds_parts_and_that_is_asked(
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "much work"
     with pytest.raises(DataError, match="is what is read"):
         partition(tmp_path / "parts", tmp_path / "parts", 2, overwrite=True)
+    with pytest.raises(DataError, match="lies in the folder that is read"):
+        partition([tmp_path / "parts"], tmp_path / "parts" / "again", 2)
+    assert len(partition(mine / "*.txt", mine / "below", 2).parts) == 2  # files, and no folder
 
 
 @pytest.mark.parametrize(
@@ -244,6 +265,12 @@ def test_a_part_that_was_changed_is_found(folder: Path) -> None:
     for given in (folder, folder / "*.txt", path):
         with pytest.raises(DataError, match=r"part-00001.txt: has changed since it was written"):
             rw.read_parts(given)
+
+
+def test_another_format_than_the_manifest_says_is_refused(folder: Path) -> None:
+    with pytest.raises(DataError, match="the parts are letor, as their manifest says, and not csv"):
+        rw.read_parts(folder, format="csv")
+    assert len(rw.read_parts(folder, format="letor")) == 3
 
 
 def test_parts_that_lack_or_are_more_are_found(folder: Path) -> None:

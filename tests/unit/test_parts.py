@@ -239,6 +239,30 @@ def test_other_columns_are_refused(tmp_path: Path, columns: Any, message: str) -
             read_parts(tmp_path)
 
 
+def test_a_feature_that_is_named_may_be_empty_in_a_part(tmp_path: Path) -> None:
+    for i, a in enumerate(([0.5, 1.5, 2.5, 3.5], [None] * 4)):
+        table = pd.DataFrame({**ROWS, "qid": [i] * 4, "a": a})
+        table.to_csv(tmp_path / f"{i}.csv", index=False)
+    message = r"1.csv: .* lacks 'a'.* empty ones, .*--features"
+    with pytest.warns(DataWarning), pytest.raises(DataError, match=message):
+        read_parts(tmp_path, allow_nan=True)
+    parts = read_parts(tmp_path, features=["b", "a"], allow_nan=True)
+    assert parts.facts.missing.tolist() == [0, 4]
+    with pytest.raises(DataError, match=r"1.csv, line 2, a: must be a finite number"):
+        read_parts(tmp_path, features=["a", "b"])
+
+
+def test_a_file_that_lacks_is_told_before_others_are_read(tmp_path: Path) -> None:
+    read: list[str] = []
+    with pytest.raises(DataError, match=r"none.parquet: there is no such file"):
+        spool_parts(
+            [str(frame(tmp_path, "a.parquet")), str(tmp_path / "none.parquet")],
+            lambda path, **_: read.append(path),  # type: ignore[arg-type]
+            {},
+        )
+    assert read == []
+
+
 def test_other_widths_are_refused_where_they_are_told(tmp_path: Path) -> None:
     (tmp_path / "0.txt").write_text("1 qid:1 1:1 2:5\n")
     (tmp_path / "1.txt").write_text("1 qid:2 1:1 3:5\n")

@@ -41,15 +41,24 @@ def check_parts_options(
 
         if isinstance(ranker, OnlineLearner):
             raise ValueError(f"{name} learns from parts query by query: give --stream.")
-        known = [other for other in NAMES if make_model(other).takes_parts()]
+        known = [other for other in NAMES if _takes_parts(make_model(other))]
         raise ValueError(
             f"{name} learns from data in memory, not from parts. From parts learn "
             f"{', '.join(known)}."
         )
+    ranker.check_learns_from_parts()
     if alpha == "auto":
         raise ValueError("--alpha auto needs data in memory: give a number to learn from parts.")
     if valid is None and (needed := ranker.watches()):
         raise ValueError(f"{needed} needs --valid to learn from parts.")
+
+
+def _takes_parts(model: Any) -> bool:
+    try:
+        model.check_learns_from_parts()
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def read_training_parts(
@@ -62,9 +71,12 @@ def read_training_parts(
     allow_overlap: bool,
 ) -> tuple[Any, dict[str, Any]]:
     """Read what is learned from, and the validation queries if there are any."""
+    from rankwright.data.part_files import check_there, part_paths
     from rankwright.data.part_values import aligned_parts, with_indicators
     from rankwright.evaluation.overlap import check_parts_apart
 
+    if valid is not None and current_client() is None:
+        check_there(part_paths(valid))  # before the long reading
     options: dict[str, Any] = {"columns": columns, "jobs": jobs}
     parts: Any = read_local_parts(data, **options, max_memory=max_memory, needs=ranker.part_bytes)
     facts, name = parts.facts, ", ".join(data)

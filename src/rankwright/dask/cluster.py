@@ -100,13 +100,10 @@ def open_client(address: str, n_workers: int | None = None) -> Iterator[Client]:
     """
     distributed = load_extra("distributed", "dask", "clusters need")
     if address == LOCAL:
+        from rankwright.dask.local_cluster import local_client
         from rankwright.threads import n_threads
 
-        size = {"n_workers": n_threads(n_workers), "threads_per_worker": 1}
-        with (
-            distributed.LocalCluster(**size, processes=True, dashboard_address=":0") as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with local_client(n_threads(n_workers)) as client:
             yield client
         return
     with _connected(distributed, address) as client:

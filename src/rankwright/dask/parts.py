@@ -105,7 +105,7 @@ class DaskParts:
         # Workers have a working directory of their own.
         found = [path if "://" in path else os.path.abspath(path) for path in part_paths(paths)]
         kind = same_format(found, format)
-        options = {**known_form(found), **options}
+        options = {**known_form(found, format), **options}
         each, facts = _read_on_workers(client, found, reader, options, callback)
         if kind == LETOR and not are_alike(facts):
             before = facts

@@ -15,6 +15,8 @@ from rankwright.exceptions import DataError, DataWarning
 from rankwright.suggestions import meant
 
 DOC_ID = "doc_id"
+NO_VALUES = "no values"
+"""The type of a column of which nothing is known, since it is empty."""
 # What an index becomes that pandas wrote without a name: in CSV, read back, and in Parquet.
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
@@ -31,7 +33,7 @@ class Columns:
     doc_id : str, optional
         Column with document ids; a column ``doc_id`` if there is one.
     features : sequence of str, optional
-        Columns to use as features; by default all others that are numbers.
+        Columns to use as features, which may be empty; by default all others that are numbers.
     ignore : sequence of str
         Columns to leave out.
     keep : sequence of str
@@ -122,8 +124,8 @@ class Columns:
         kinds = {**kinds, **dict.fromkeys(self.categorical)}  # which may be of any type
         if self.features is not None:
             for name in self.features:
-                if (kind := kinds[name]) is not None:
-                    _no_number(name, kind, path)
+                if (kind := kinds[name]) not in (None, NO_VALUES):
+                    _no_number(name, str(kind), path)
             more = [name for name in self.categorical if name not in self.features]
             return [*self.features, *more]
         special = {self.label, self.qid, self.doc_id, *self.ignore}

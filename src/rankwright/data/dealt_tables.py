@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from rankwright.data.feature_names import listed
 from rankwright.data.groups import gather
 from rankwright.data.hashing import hash_ids
 from rankwright.data.lines import CannotStream
-from rankwright.data.remote import is_remote
+from rankwright.data.part_files import check_there
 from rankwright.data.tables import (
     import_frames,
     join_tables,
@@ -46,12 +45,11 @@ class DealtTables:
         self.paths, self.n_parts, self.columns = paths, n_parts, columns
         self.letor: dict[str, Any] = {}
         self.ending, self._kind = f".{out_kind}", out_kind
+        self._schemas: dict[str, Any] = {}  # of all files that have rows
 
     def check(self) -> None:
         """Look whether all files are there."""
-        for path in self.paths:
-            if not is_remote(path) and not os.path.isfile(path):
-                raise DataError("there is no such file.", path=path)
+        check_there(self.paths)
 
     def deal(self, path: str, waiting: Path) -> None:
         """Write the rows of a file, each to those that wait for its part."""
@@ -61,6 +59,8 @@ class DealtTables:
         try:
             for table in self._tables(path):
                 parts = self._part_of_rows(table, path)
+                if table.num_rows:
+                    self._schemas[path] = table.schema
                 for number in np.unique(parts).tolist():
                     if number not in writers:
                         name = str(waiting / f"{number}.{source}.arrow")
@@ -98,12 +98,16 @@ class DealtTables:
     def gather(self, number: int, waiting: Path, out: str) -> tuple[int, int] | None:
         """Write a part; return how many documents and queries it has, None without any."""
         arrow = import_frames("pyarrow")
-        found = [(s, waiting / f"{number}.{i}.arrow") for i, s in enumerate(self.paths)]
-        found = [(source, path) for source, path in found if path.exists()]
-        if not found:
+        found = {s: waiting / f"{number}.{i}.arrow" for i, s in enumerate(self.paths)}
+        if not any(path.exists() for path in found.values()):
             return None
         tables = []
-        for source, path in found:
+        # Files without rows here count too: all parts have the same columns of the same types.
+        for source, schema in self._schemas.items():
+            path = found[source]
+            if not path.exists():
+                tables.append((source, schema.empty_table()))
+                continue
             with arrow.OSFile(str(path)) as file:
                 tables.append((source, arrow.ipc.open_file(file).read_all()))
             path.unlink()

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwright.data.alignment import Features
 from rankwright.data.categories import Categories, as_level, encoded
-from rankwright.data.columns import DOC_ID, Columns
+from rankwright.data.columns import DOC_ID, NO_VALUES, Columns
 from rankwright.data.csv_blocks import CsvRows, csv_parts, read_csv_blocks
 from rankwright.data.dataset import Dataset
 from rankwright.data.feature_names import feature_name
@@ -67,8 +67,8 @@ def from_frame(
         documents that are to be scored; ``qid=None`` means one query; ``doc_id=None`` takes a
         column ``doc_id`` if there is one.
     features : sequence of str, optional
-        Feature columns; by default all others that are numbers. A warning names the texts that are
-        left out, and columns that look like the index of a pandas frame.
+        Feature columns, which may be empty; by default all others that are numbers. A warning names
+        the texts that are left out, and columns that look like the index of a pandas frame.
     ignore : sequence of str
         Columns to leave out without a word.
     categorical : sequence of str
@@ -289,13 +289,20 @@ def _as_cells(column: Any) -> Any:
 
 def _kinds(table: Any) -> dict[str, str | None]:
     """Return the columns, each with its type if that is no number and no truth value."""
-    words = {"String": "text", "Object": "objects", "Unknown": "no values"}
+    words = {"String": "text", "Object": "objects"}
     return {
         name: None
         if kind.is_numeric() or str(kind) == "Boolean"
+        else NO_VALUES
+        if _is_empty(table.get_column(name))
         else words.get(str(kind), str(kind))
         for name, kind in table.schema.items()
     }
+
+
+def _is_empty(column: Any) -> bool:
+    """Tell whether a column has no values, and hence no type."""
+    return str(column.dtype) == "Unknown" and column.null_count() == len(column)
 
 
 def _matrix(
@@ -318,7 +325,7 @@ def _matrix(
             texts = np.array([as_level(value) for value in column.to_list()], dtype=object)
             X[:, j], levels[name] = encoded(texts)
         else:
-            X[:, j] = _to_numpy(column, name, path)
+            X[:, j] = np.nan if _is_empty(column) else _to_numpy(column, name, path)
     return X, levels
 
 

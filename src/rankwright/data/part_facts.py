@@ -213,7 +213,9 @@ def _check_same_columns(first: PartFacts, part: PartFacts) -> None:
     if lacks or more:
         which = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
         raise DataError(
-            f"parts must have the same features, but this one {which}, other than {first.name}.",
+            f"parts must have the same features, but this one {which}, other than {first.name}. "
+            "Columns of texts, and empty ones, are left out: name the features (features=, "
+            "--features), of which some may be empty.",
             path=part.name,
         )
     if set(given.categories) != set(wanted.categories):

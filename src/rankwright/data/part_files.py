@@ -124,12 +124,28 @@ def _stamp(path: str) -> tuple[int | str, ...]:
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 
-def known_form(paths: Sequence[str]) -> dict[str, Any]:
-    """Return what a manifest tells of how to read all parts; nothing without one of them all."""
+def check_there(paths: Sequence[str]) -> None:
+    """Raise for a file of this machine that is not there."""
+    for path in paths:
+        if not is_remote(path) and not os.path.exists(path):
+            raise DataError("there is no such file.", path=path)
+
+
+def known_form(paths: Sequence[str], format: str | None = None) -> dict[str, Any]:
+    """Return what a manifest tells of how to read all parts; nothing without one of them all.
+
+    Raises DataError if the parts are of another format than the one that is given.
+    """
     folders = {os.path.dirname(path) for path in paths}
     if len(folders) != 1 or not has_manifest(folder := folders.pop()):
         return {}
     manifest = read_manifest(folder)
+    if format not in (None, manifest.format):
+        raise DataError(
+            f"the parts are {manifest.format}, as their manifest says, and not {format}. Leave "
+            "the format out.",
+            path=folder,
+        )
     return manifest.letor if len(manifest.parts) == len(paths) else {}
 
 

@@ -86,10 +86,11 @@ def partition(
     check_count("n_parts", n_parts)
     if n_parts > _MOST:
         raise ValueError(f"n_parts must be at most {_MOST}, but is {n_parts}.")
-    paths = part_paths(sources)
+    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    paths = part_paths(given)
     kind = same_format(paths, format)
     out_kind = _out_format(kind, out_format)
-    _check_destination(folder, paths, overwrite)
+    _check_destination(folder, [*paths, *given], overwrite)
     told = callback or (lambda progress: None)
     dealt: DealtLines | DealtTables
     if kind == LETOR:
@@ -137,12 +138,15 @@ def _out_format(kind: str, given: str | None) -> str:
     return given
 
 
-def _check_destination(folder: PathLike, paths: list[str], overwrite: bool) -> None:
+def _check_destination(folder: PathLike, sources: list[PathLike], overwrite: bool) -> None:
     """Raise now what would be wrong after the long reading."""
-    place = os.path.realpath(folder)
-    for path in paths:
-        if os.path.realpath(path).startswith(place + os.sep):
+    place = os.path.join(os.path.realpath(folder), "")
+    for source in sources:
+        found = os.path.realpath(source)
+        if found.startswith(place):
             raise DataError("is what is read: write to another folder.", path=folder)
+        if os.path.isdir(found) and place.startswith(os.path.join(found, "")):
+            raise DataError("lies in the folder that is read: write to another.", path=folder)
     check_writable_folder(folder)
     if not os.path.isdir(folder) or not os.listdir(folder):
         return

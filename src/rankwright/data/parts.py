@@ -19,6 +19,7 @@ from rankwright.data.lines import changed_error
 from rankwright.data.part_facts import Facts, PartFacts, common_form, in_form, measure_part
 from rankwright.data.part_files import (
     Reader,
+    check_there,
     known_form,
     letor_form,
     part_paths,
@@ -193,7 +194,8 @@ def spool_parts(
 ) -> LocalParts:
     """Do what :func:`read_parts` does, with a reader of one file that is given."""
     kind = same_format(paths, format)
-    options = {**known_form(paths), **options}
+    options = {**known_form(paths, format), **options}
+    check_there(paths)
     place = Spool(spool)
     spooled: list[Spooled] = []
     facts: list[PartFacts] = []

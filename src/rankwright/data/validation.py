@@ -95,21 +95,29 @@ def check_scores(
     return _check_vector(scores, name, n_rows, finite)
 
 
-def check_weights(weights: ArrayLike, name: str, n_rows: int, *, all_zero: bool = False) -> Floats:
-    """Return weights as a float64 vector: finite, none negative; a number is for all.
+def check_weights(weights: ArrayLike, name: str, n_rows: int) -> Floats:
+    """Return weights as :func:`check_some_weights` does; raise if all are 0."""
+    vector = check_some_weights(weights, name, n_rows)
+    if n_rows and not vector.any():
+        raise no_weights_error(name)
+    return vector
 
-    Not all may be 0, unless ``all_zero`` says so.
-    """
+
+def check_some_weights(weights: ArrayLike, name: str, n_rows: int) -> Floats:
+    """Return weights as a float64 vector: finite, none negative; a number is for all rows."""
     given = _as_array(plain(weights, name), name)
     vector = _check_vector(np.repeat(given, n_rows) if given.ndim == 0 else given, name, n_rows)
     if (vector < 0).any():
         row = int(np.argmax(vector < 0))
         raise ValueError(f"{name} must not be negative, but row {row} is {vector[row]:g}.")
-    if n_rows and not all_zero and not vector.any():
-        raise ValueError(
-            f"{name} must not be zero everywhere, but is. Leave it out for equal weights."
-        )
     return vector
+
+
+def no_weights_error(name: str) -> ValueError:
+    """Return the error for weights that are all 0."""
+    return ValueError(
+        f"{name} must not be zero everywhere, but is. Leave it out for equal weights."
+    )
 
 
 def check_qid(qid: ArrayLike | None, n_rows: int | None = None) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from rankwright.ensemble.telling import Callback
 from rankwright.ensemble.validating import Validating
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import WeightColumn, check_parts, levels_up
+from rankwright.inputs import WeightColumn, check_part_weights, check_parts, levels_up
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import mean_on
 from rankwright.metrics.parsing import MetricLike, parse
@@ -86,6 +86,7 @@ class AveragedRanker(ForestRanker):
         self.check_params()
         self.check_watched(valid)
         self.check_takes_parts(parts, machines)
+        check_part_weights(parts, sample_weight, query_weight)
         parts = check_parts(self, parts, allow_nan=True)
         watched = None
         if valid is not None:
@@ -173,26 +174,32 @@ class AveragedRanker(ForestRanker):
 
     def takes_parts(self) -> bool:
         """Tell whether it learns from data in parts: if all members do, or are fitted."""
-        return all(member.is_whole or member.ranker.takes_parts() for member in self.own_members())
+        return all(member.ranker.takes_parts() for member in self._to_be_fitted())
 
-    def check_takes_parts(self, parts: Parts, machines: int | None = None) -> None:
-        """Raise for members that cannot learn from these parts."""
-        check_are_parts(parts)
-        for member in self.own_members():
-            if member.is_whole:
-                continue
+    def check_learns_from_parts(self) -> None:
+        """Raise for members that cannot learn from data in parts."""
+        for member in self._to_be_fitted():
             if not member.ranker.takes_parts():
                 raise TypeError(
                     f"member {member.name!r} learns from data in memory only; of members, "
                     "LinearRanker, DominationRank, BoostedRanker and those that are fitted do "
                     "from parts."
                 )
+            member.ranker.check_learns_from_parts()
+
+    def check_takes_parts(self, parts: Parts, machines: int | None = None) -> None:
+        """Raise for members that cannot learn from these parts."""
+        super().check_takes_parts(parts, machines)
+        for member in self._to_be_fitted():
             member.ranker.check_takes_parts(parts, machines)
+
+    def _to_be_fitted(self) -> list[Member]:
+        return [member for member in self.own_members() if not member.is_whole]
 
     @property
     def part_bytes(self) -> tuple[float, ...]:  # type: ignore[override]
         """What ``fit_parts`` takes beside one part: what the member takes that takes most."""
-        own = [member.ranker.part_bytes for member in self.own_members() if not member.is_whole]
+        own = [member.ranker.part_bytes for member in self._to_be_fitted()]
         return most_bytes(own or [(0, 0)])
 
     def watches(self) -> str:

@@ -21,6 +21,7 @@ from rankwright.exceptions import DataWarning
 from rankwright.inputs import (
     RankingData,
     WeightColumn,
+    check_part_weights,
     check_parts,
     check_ranking_data,
     levels_up,
@@ -192,6 +193,7 @@ class LinearModel(Ranker):
         """
         self.check_params()
         self.check_takes_parts(parts)
+        check_part_weights(parts, sample_weight, query_weight)
         parts = check_parts(self, parts)
         ready = self.ready_parts(parts)
         objective = ready.objective(self._penalty(self.alpha), sample_weight, query_weight)

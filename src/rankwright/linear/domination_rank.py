@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from rankwright.data.groups import Groups, Ints
 from rankwright.data.hashing import combine, mix
 from rankwright.data.missing import Missing
-from rankwright.data.parts import Parts
 from rankwright.data.validation import Floats
 from rankwright.inputs import RankingData
 from rankwright.linear.base import LinearModel
@@ -201,9 +200,9 @@ class DominationRank(LinearModel):
         assert isinstance(loss, Domination)
         return keep_negatives(loss.layer(y), groups, self.negatives, self.random_state)
 
-    def check_takes_parts(self, parts: Parts, machines: int | None = None) -> None:
+    def check_learns_from_parts(self) -> None:
         """Raise if all documents were to be one query, which no part holds."""
-        super().check_takes_parts(parts, machines)
+        super().check_learns_from_parts()
         if self.pooled:
             raise ValueError(
                 "pooled=True makes one query of all documents, and a query must be in one part: "

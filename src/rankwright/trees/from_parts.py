@@ -71,8 +71,8 @@ class WithMachines(Protocol):
         """Return the machines of a fit."""
 
 
-def check_grows_from_parts(ranker: Any, parts: Parts, machines: int | None) -> None:
-    """Raise for what cannot be grown from data in parts."""
+def check_model_grows(ranker: Any) -> None:
+    """Raise for parameters with which trees cannot be grown from data in parts."""
     if not sys.platform.startswith("linux"):
         raise ValueError("trees are grown from parts on Linux only. Use fit on one data set.")
     if isinstance(ranker.loss, str) and ranker.loss.startswith("lightgbm:"):
@@ -91,6 +91,10 @@ def check_grows_from_parts(ranker: Any, parts: Parts, machines: int | None) -> N
                 f"lightgbm_params must not have {name!r} from parts: "
                 f"{', '.join(sorted(_TAKEN))} may be given."
             )
+
+
+def check_grow_trees(parts: Parts, machines: int | None) -> None:
+    """Raise for parts that trees cannot be grown of."""
     if parts.facts.features.categories:
         name = next(iter(parts.facts.features.categories))
         raise DataError(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from rankwright.data.parts import Parts, check_are_parts
+from rankwright.data.parts import Parts
 from rankwright.data.validation import Matrix
-from rankwright.inputs import WeightColumn, check_parts
+from rankwright.inputs import WeightColumn, check_part_weights, check_parts
 from rankwright.part_model import most_bytes
 from rankwright.refitting import EndedEarly, UnfinishedError
 from rankwright.trees.additive import Additive, summed
 from rankwright.trees.boosting import Boosting, Callback
 from rankwright.trees.forest_ranker import ForestRanker
-from rankwright.trees.from_parts import PartsFit, check_grows_from_parts
+from rankwright.trees.from_parts import PartsFit, check_grow_trees, check_model_grows
 from rankwright.trees.grafting import is_fitted_base, linear_base
 from rankwright.trees.machines import MachineLostError
 from rankwright.trees.runs import Start
@@ -66,6 +66,7 @@ class GrownRanker(ForestRanker):
         self.check_params()
         self.check_watched(valid)
         self.check_takes_parts(parts, machines)
+        check_part_weights(parts, sample_weight, query_weight)
         parts = check_parts(self, parts, allow_nan=True)
         fit = PartsFit(self, parts, valid, (sample_weight, query_weight), machines)
         start, trees, boosting = fit.chosen(Start(), callback)
@@ -83,10 +84,14 @@ class GrownRanker(ForestRanker):
         base = self._own_base()
         return base is None or bool(base.takes_parts())
 
+    def check_learns_from_parts(self) -> None:
+        """Raise for parameters with which nothing can be learned from data in parts."""
+        check_model_grows(self)
+
     def check_takes_parts(self, parts: Parts, machines: int | None = None) -> None:
         """Raise for what cannot be learned from these parts."""
-        check_are_parts(parts)
-        check_grows_from_parts(self, parts, machines)
+        super().check_takes_parts(parts, machines)
+        check_grow_trees(parts, machines)
 
     @property
     def part_bytes(self) -> tuple[float, ...]:  # type: ignore[override]
