@@ -325,3 +325,12 @@ def test_no_more_calls_are_under_way_than_is_good() -> None:
         if what >= 7 and under_way:  # no more will be submitted
             under_way[0].set_result(0)
     assert sorted(done) == list(range(10))
+
+
+def test_what_is_no_executor_is_refused(tmp_path: Path) -> None:
+    wrong: Any = "tcp://scheduler:8786"
+    with (
+        pytest.raises(TypeError, match=r"executor must have the interface .*, but is a str"),
+        executor_for(1, executor=wrong, folder=tmp_path / "data"),
+    ):
+        pass

@@ -161,6 +161,11 @@ def executor_for(
     listener : callable, optional
         Hears what calls tell, unless an executor has them.
     """
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            "executor must have the interface of concurrent.futures, such as "
+            f"client.get_executor() of Dask, but is a {type(executor).__name__}."
+        )
     with contextlib.ExitStack() as stack:
         n_workers = n_threads(n_jobs)
         if executor is None and n_workers == 1:

@@ -33,8 +33,9 @@ def check_versions(client: Client) -> None:
     Raises
     ------
     DataError
-        For a cluster without workers, and for the first worker that differs.
+        For a client that is closed, a cluster without workers, and the first worker that differs.
     """
+    _check_connected(client)
     if not client.nthreads():
         raise DataError(
             f"the cluster {address_of(client)} has no workers. Start some, or wait for them: "
@@ -50,6 +51,18 @@ def check_versions(client: Client) -> None:
                     f"all workers must have the versions of this process, but {address} has "
                     f"{package} {found.get(package, 'of no version')}, and this one {version}."
                 )
+
+
+def _check_connected(client: Any) -> None:
+    from distributed import Client
+
+    if not isinstance(client, Client):
+        raise TypeError(
+            f"client must be a distributed.Client, but is a {type(client).__name__}. Connect "
+            "first: Client(address)."
+        )
+    if client.status != "running":
+        raise DataError(f"the client must be connected to a cluster, but is {client.status}.")
 
 
 def versions() -> dict[str, str]:
