@@ -3,8 +3,8 @@
 T(1) is the time of a fit by one process in memory with one thread, T(2) that of two machines with
 one thread each to the same documents; the share that is used of two cores is T(1) / (2 T(2)), by
 the clock, and by the processor time of all processes together. Fits take turns, and seconds are per
-tree, from the first tree on: bins and imports are told apart. Memory is the largest of a machine
-that is its own (mapped files are not).
+tree, from the first tree on: bins and imports are told apart. Memory is measured by
+``make soak SOAK=parts``.
 
 Quality is NDCG@10 on queries of their own, from parts less in memory, over several draws of data.
 Clusters are in :mod:`benchmarks.clusters`.
@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -55,38 +54,10 @@ class Turn:
     processor: float
 
 
-class Watch:
-    """Looks at the memory of the children of this process until it is closed."""
-
-    def __init__(self) -> None:
-        self.largest = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def _look(self) -> None:
-        while not self._over.wait(0.05):
-            self.largest = max([self.largest, *map(own_memory, children())])
-
-    def close(self) -> None:
-        self._over.set()
-        self._thread.join()
-
-
 def children() -> list[str]:
     """Return the processes that this one has started."""
     tasks = Path("/proc/self/task").glob("*/children")
     return " ".join(path.read_text(encoding="ascii") for path in tasks).split()
-
-
-def own_memory(pid: str) -> int:
-    """Return the bytes of a process that are in memory and in no file."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    except OSError:
-        return 0
-    lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    return 1024 * int(lines.get("RssAnon", "0 kB").split()[0])
 
 
 def processor_seconds() -> float:
@@ -126,12 +97,10 @@ def efficiency(size: Size) -> dict[str, Any]:
             rw.write(data.select(half), f"{folder}/{i}.parquet")
         parts = rw.read_parts(folder)
         found: dict[str, list[Turn]] = {"one": [], "two": []}
-        watch = Watch()
         for n in range(size.rounds):
             found["one"].append(timed(rw.BoostedRanker(**options, n_jobs=1).fit_dataset, data))
             found["two"].append(timed(rw.BoostedRanker(**options, n_jobs=2).fit_parts, parts))
             print(f"round {n + 1}/{size.rounds}: {found['one'][-1]} {found['two'][-1]}", flush=True)
-        watch.close()
     clock, processor, first = (
         {name: median(getattr(turn, what) for turn in turns) for name, turns in found.items()}
         for what in ("clock", "processor", "until_first")
@@ -146,8 +115,6 @@ def efficiency(size: Size) -> dict[str, Any]:
         "efficiency by the clock": clock["one"] / (2 * clock["two"]),
         "efficiency by processor time": processor["one"] / processor["two"],
         "lost ms a tree": 1000 * (clock["two"] - clock["one"] / 2),
-        "memory of a machine": watch.largest,
-        "bytes a document": watch.largest / size.n_docs,
     }
 
 
@@ -208,7 +175,6 @@ def page(place: Path) -> str:
         ("share used of two cores, by the clock", f"{trees['efficiency by the clock']:.2f}"),
         ("the same by processor time", f"{trees['efficiency by processor time']:.2f}"),
         ("lost a tree", f"{trees['lost ms a tree']:.0f} ms"),
-        ("memory of a machine, a document", f"{trees['bytes a document']:.0f} bytes"),
         (
             f"NDCG@10 from parts less in memory, {n_draws} draws of {draws['queries']} queries",
             f"{draws['mean']:+.4f} ± {draws['half width of the 95 % interval']:.4f}",
