@@ -244,7 +244,12 @@ def measured(quick: bool) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """Return the table of the documentation."""
+    about = f"{found['documents']:,} documents, {found['trees']} trees, " + ", ".join(
+        f"{name} {version}" for name, version in found["versions"].items()
+    )
     lines = [
+        f"On a Dask cluster ({about}):",
+        "",
         "| two workers, one thread each | seconds a fit | NDCG@10 | three fits | "
         "a worker is killed in the middle |",
         "|---|--:|--:|---|---|",

@@ -162,11 +162,8 @@ def run(quick: bool = False) -> None:
 
 
 def page(place: Path) -> str:
-    """Return what the documentation shows."""
-    trees, draws, cluster = (
-        json.loads((place / f"scale-{name}.json").read_text(encoding="utf-8"))
-        for name in ("trees", "quality", "clusters")
-    )
+    """Return what the documentation shows of what is measured so far."""
+    trees, draws = found(place, "trees"), found(place, "quality")
     seconds, n_draws = trees["seconds a tree"], len(draws["parts less memory"])
     rows = [
         ("documents, features", f"{2 * trees['n_docs_a_machine']:,}, {trees['n_features']}"),
@@ -180,15 +177,17 @@ def page(place: Path) -> str:
             f"{draws['mean']:+.4f} ± {draws['half width of the 95 % interval']:.4f}",
         ),
     ]
-    lines = [
-        "| trees from parts | |",
-        "|---|--:|",
-        *(f"| {what} | {value} |" for what, value in rows),
-    ]
-    about = f"{cluster['documents']:,} documents, {cluster['trees']} trees, " + ", ".join(
-        f"{name} {version}" for name, version in cluster["versions"].items()
-    )
-    return "\n".join([*lines, "", f"On a Dask cluster ({about}):", "", clusters.table(cluster)])
+    lines = ["| trees from parts | |", "|---|--:|"]
+    lines += [f"| {what} | {value} |" for what, value in rows]
+    if (place / "scale-clusters.json").exists():
+        lines += ["", clusters.table(found(place, "clusters"))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def found(place: Path, name: str) -> dict[str, Any]:
+    """Return figures that were written down."""
+    text = (place / f"scale-{name}.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def write(path: Path, record: dict[str, Any]) -> None:
