@@ -160,13 +160,13 @@ def _other_versions() -> dict[str, str]:
     return {"rankwright": "0.0.1"}
 
 
-def test_what_is_no_connected_client_is_refused(paths: list[Path]) -> None:
+def test_what_is_no_connected_client_is_refused(part_paths: list[Path]) -> None:
     with pytest.raises(TypeError, match=r"must be a distributed.Client, but is a str.*Client\(a"):
-        DaskParts("tcp://scheduler:8786", paths)
+        DaskParts("tcp://scheduler:8786", part_paths)
     with cluster_of(1) as client:
         pass
     with pytest.raises(DataError, match="the client must be connected to a cluster, but is closed"):
-        DaskParts(client, paths)
+        DaskParts(client, part_paths)
 
 
 def test_workers_of_other_versions_are_refused(
