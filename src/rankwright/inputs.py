@@ -303,6 +303,8 @@ def _intake(estimator: Any, allow_nan: bool = False) -> Intake:
 
 def known_features(estimator: Any) -> Features:
     """Return the features that an estimator was fitted to."""
+    if not hasattr(estimator, "n_features_in_"):
+        check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         names = [str(name) for name in names]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 
 import rankwright as rw
@@ -122,6 +123,15 @@ def test_progress_is_reported_by_those_that_say_so(name: str) -> None:
         stopped = make_model(name, **SMALL.get(name, {}))
         stopped.fit_dataset(make_data(), lambda progress: True)
         assert stopped.n_iter_ == 1
+
+
+@every_model
+def test_models_that_are_not_fitted_say_so(name: str) -> None:
+    model, data = make_model(name), make_data()
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        model.predict(data.X)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        model.predict_dataset(data)
 
 
 def test_rankers_score_by_ndcg_at_10_and_want_labels_from_0() -> None:

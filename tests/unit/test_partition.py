@@ -275,8 +275,9 @@ def test_another_format_than_the_manifest_says_is_refused(folder: Path) -> None:
 
 def test_parts_that_lack_or_are_more_are_found(folder: Path) -> None:
     (folder / "more.txt").write_text("1 qid:9999 1:1\n")
-    with pytest.raises(DataError, match=r"does not list 'more.txt'"):
+    with pytest.raises(DataError, match=r"does not list 'more.txt'.* name the files: '.*/\*'"):
         rw.read_parts(folder)
+    assert rw.read_parts(f"{folder}/*.txt").facts.n_docs > 0
     os.unlink(folder / "more.txt")
     os.unlink(folder / "part-00002.txt")
     with pytest.raises(DataError, match=r"lists 'part-00002.txt', which is not there"):
@@ -341,6 +342,15 @@ def test_memory_is_told_before_anything_is_read(folder: Path, tmp_path: Path) ->
         check_memory(paths, 10**9, 0, 10**7)
     with pytest.raises(DataError, match=r"not known before it is read. Partition"):
         check_memory([str(tmp_path / "all.txt")], 10**9)
+
+
+def test_memory_of_validation_parts_counts(folder: Path) -> None:
+    paths = sorted(map(str, folder.glob("part-*")))
+    needed = needed_memory(paths, 0, 10**6)
+    most = int(needed.total) + 1
+    check_memory(paths, most, 0, 10**6)
+    with pytest.raises(DataError, match=f"1000000 bytes for each of {2 * needed.n_docs} documents"):
+        check_memory(paths, most, 0, 10**6, valid=paths)
 
 
 def test_memory_of_tables_is_in_their_own_words(tmp_path: Path) -> None:

@@ -81,11 +81,13 @@ def read_local_parts(
     jobs: int | None,
     max_memory: str | None = None,
     needs: tuple[float, ...] = (),
+    valid: Sequence[str] = (),
     **letor: Any,
 ) -> Parts:
     """Read data in parts of any format; refuse first what would need too much memory.
 
-    ``needs`` are the bytes of the work to come: in any case, and for each document of all parts.
+    ``needs`` are the bytes of the work to come: in any case, and for each document of all parts;
+    ``valid`` are files that are worked with as well.
     """
     from rankwright.data.part_files import part_paths
     from rankwright.data.part_memory import check_memory
@@ -96,7 +98,7 @@ def read_local_parts(
         raise ValueError("--max-memory is for this machine, and --dask works on others.")
     given = part_paths(paths)
     if max_memory is not None:
-        check_memory(given, size_of(max_memory), *needs, format=columns.format)
+        check_memory(given, size_of(max_memory), *needs, format=columns.format, valid=valid)
     reader = partial(read_quietly, columns=columns, jobs=jobs)
     name = paths if isinstance(paths, str) else ", ".join(paths)
     client = current_client()

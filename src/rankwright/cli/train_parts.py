@@ -75,10 +75,12 @@ def read_training_parts(
     from rankwright.data.part_values import aligned_parts, with_indicators
     from rankwright.evaluation.overlap import check_parts_apart
 
-    if valid is not None and current_client() is None:
-        check_there(part_paths(valid))  # before the long reading
+    files = [] if valid is None else part_paths(valid)
+    if current_client() is None:
+        check_there(files)  # before the long reading
     options: dict[str, Any] = {"columns": columns, "jobs": jobs}
-    parts: Any = read_local_parts(data, **options, max_memory=max_memory, needs=ranker.part_bytes)
+    memory: Any = {"max_memory": max_memory, "needs": ranker.part_bytes, "valid": files}
+    parts: Any = read_local_parts(data, **options, **memory)
     facts, name = parts.facts, ", ".join(data)
     typer.echo(
         f"{len(parts)} parts, {facts.n_docs} documents, {facts.n_queries} queries, "

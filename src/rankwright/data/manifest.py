@@ -112,7 +112,7 @@ def check_listed(folder: PathLike, paths: list[str]) -> None:
     """Raise unless the files of a folder are those of its manifest, by name and size."""
     known = {part.name: part for part in read_manifest(folder).parts}
     there = {os.path.basename(path): path for path in paths}
-    how = "Partition the data again, or remove the manifest"
+    how = f"Partition the data again, or name the files: '{os.path.join(folder, '*')}'"
     for name in sorted(known.keys() - there.keys()):
         raise DataError(f"{MANIFEST} lists {name!r}, which is not there. {how}.", path=folder)
     for name in sorted(there.keys() - known.keys()):

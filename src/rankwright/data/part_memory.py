@@ -46,6 +46,11 @@ class Needed:
         """All bytes."""
         return self.always + self.largest + self.growing
 
+    def beside(self, other: Needed) -> Needed:
+        """Return what is needed with the documents of other parts too."""
+        largest, a_doc = max(self.largest, other.largest), max(self.a_doc, other.a_doc)
+        return Needed(self.always, largest, a_doc, self.n_docs + other.n_docs)
+
 
 def needed_memory(
     paths: Sequence[str],
@@ -70,9 +75,17 @@ def needed_memory(
     return Needed(PROGRAM + fixed, largest, each, sum(sizes.n_docs))
 
 
-def check_memory(paths: Sequence[str], most: int, *needs: float, format: str | None = None) -> None:
-    """Raise unless :func:`needed_memory` is at most so many bytes."""
+def check_memory(
+    paths: Sequence[str],
+    most: int,
+    *needs: float,
+    format: str | None = None,
+    valid: Sequence[str] = (),
+) -> None:
+    """Raise unless :func:`needed_memory` is at most so many bytes, validation parts included."""
     needed = needed_memory(paths, *needs, format=format)
+    if valid:
+        needed = needed.beside(needed_memory(valid, *needs, format=format))
     if needed.total <= most:
         return
     rest = needed.always + needed.growing
