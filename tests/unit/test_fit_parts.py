@@ -185,7 +185,7 @@ def test_wrong_weights_name_their_part(tmp_path: Path, model: Any) -> None:
     parts = weighted(tmp_path / "none", [0, 0])
     with pytest.raises(ValueError, match="sample_weight must not be zero everywhere"):
         model.fit_parts(parts, sample_weight="w")
-    with pytest.raises(TypeError, match="must be the name of a column from parts, but is a ndarray"):
+    with pytest.raises(TypeError, match="the name of a column from parts, but is a ndarray"):
         model.fit_parts(parts, sample_weight=np.ones(3))
 
 
