@@ -208,11 +208,11 @@ def check_part_weights(
                 "keep=[...])."
             )
         files = EachHere(part.name for part in parts.facts.parts)
-        if not any(parts.map(_has_weight, files, column, name)):
+        if not any(parts.map(_part_has_weight, files, column, name)):
             raise no_weights_error(name)
 
 
-def _has_weight(part: Dataset, path: str, column: str, name: str) -> bool:
+def _part_has_weight(part: Dataset, path: str, column: str, name: str) -> bool:
     try:
         found = part_data(part, **{name: column}).weights
     except ValueError as error:

@@ -72,14 +72,16 @@ def kept_numbers(kept: Kept, column: str, name: str) -> NDArray[np.float64]:
     try:
         return kept[column].astype(np.float64)
     except ValueError:
-        row, text = next((i, t) for i, t in enumerate(kept[column].tolist()) if not _is_number(t))
+        row, text = next(
+            (i, t) for i, t in enumerate(kept[column].tolist()) if not _reads_as_number(t)
+        )
         what = repr(text) if text else "missing"
         raise ValueError(
             f"{name} must be numbers, but row {row} of the column {column!r} is {what}."
         ) from None
 
 
-def _is_number(text: str) -> bool:
+def _reads_as_number(text: str) -> bool:
     try:
         np.asarray(text).astype(np.float64)
     except ValueError:

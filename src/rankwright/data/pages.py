@@ -43,7 +43,7 @@ def give_back() -> bool:
     return True
 
 
-def trim() -> None:
+def give_freed_back() -> None:
     """Give back what was freed; glibc keeps it otherwise, for the next who asks."""
     found = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if found is not None:

@@ -19,7 +19,7 @@ from rankwright.ensemble.telling import Callback
 from rankwright.ensemble.validating import Validating
 from rankwright.estimator import check_fitted_array
 from rankwright.exceptions import DataError, DataWarning
-from rankwright.inputs import WeightColumn, check_part_weights, check_parts, levels_up
+from rankwright.inputs import WeightColumn, levels_up
 from rankwright.metrics.metric import Metric
 from rankwright.metrics.on_data import mean_on
 from rankwright.metrics.parsing import MetricLike, parse
@@ -83,11 +83,8 @@ class AveragedRanker(ForestRanker):
         machines : int, optional
             How many grow the trees of a member; see :meth:`BoostedRanker.fit_parts`.
         """
-        self.check_params()
-        self.check_watched(valid)
-        self.check_takes_parts(parts, machines)
-        check_part_weights(parts, sample_weight, query_weight)
-        parts = check_parts(self, parts, allow_nan=True)
+        weights = sample_weight, query_weight
+        parts = self.checked_parts(parts, valid, weights, machines)
         watched = None
         if valid is not None:
             check_are_parts(valid, "valid")
@@ -96,7 +93,7 @@ class AveragedRanker(ForestRanker):
         lesson = PartLesson(
             parts,
             valid,
-            (sample_weight, query_weight),
+            weights,
             self.bag,
             self.random_state,
             self.n_estimators is not None,

@@ -16,7 +16,7 @@ from rankwright.data.missing import filled
 from rankwright.data.parts import Parts
 from rankwright.data.validation import Floats, Matrix
 from rankwright.estimator import Ranker
-from rankwright.inputs import check_features
+from rankwright.inputs import WeightColumn, check_features, check_part_weights, check_parts
 from rankwright.scaling import Moments, measured
 from rankwright.trees import model_text
 from rankwright.trees.additive import Additive
@@ -157,6 +157,20 @@ class ForestRanker(Ranker):
             return None
         check_is_dataset(valid)
         return valid.aligned(replace(self.features(), owner="X"), "valid")
+
+    def checked_parts(
+        self,
+        parts: Parts,
+        valid: Parts | None,
+        weights: tuple[WeightColumn | None, WeightColumn | None],
+        machines: int | None,
+    ) -> Parts:
+        """Return parts to learn from; what cannot be learned from them is refused."""
+        self.check_params()
+        self.check_watched(valid)
+        self.check_takes_parts(parts, machines)
+        check_part_weights(parts, *weights)
+        return check_parts(self, parts, allow_nan=True)
 
     def _rule(self) -> TreeRule:
         return TreeRule(self._scorer(), self.n_jobs, LinearPart.of(vars(self)))

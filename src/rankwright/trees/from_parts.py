@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwright.data.dataset import Dataset
-from rankwright.data.pages import trim
+from rankwright.data.pages import give_freed_back
 from rankwright.data.parts import LocalParts, Parts, check_are_parts
 from rankwright.data.spool import Spooled
 from rankwright.exceptions import DataError
@@ -190,7 +190,7 @@ class PartsFit(Runs[list[str]]):
                 engine.packed_bins(dataset, sample) if engine.splits_something(dataset) else None
             )
         del dataset, sample
-        trim()  # LightGBM takes four times the sample to make bins of it
+        give_freed_back()  # LightGBM takes four times the sample to make bins of it
         return found
 
     def _machines(self, base: Additive | None) -> SeveralMachines | None:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from rankwright.data.parts import Parts
 from rankwright.data.validation import Matrix
-from rankwright.inputs import WeightColumn, check_part_weights, check_parts
+from rankwright.inputs import WeightColumn
 from rankwright.part_model import most_bytes
 from rankwright.refitting import EndedEarly, UnfinishedError
 from rankwright.trees.additive import Additive, summed
@@ -63,12 +63,9 @@ class GrownRanker(ForestRanker):
         machines : int, optional
             How many, at least 2, which is the default on one host. They share its threads.
         """
-        self.check_params()
-        self.check_watched(valid)
-        self.check_takes_parts(parts, machines)
-        check_part_weights(parts, sample_weight, query_weight)
-        parts = check_parts(self, parts, allow_nan=True)
-        fit = PartsFit(self, parts, valid, (sample_weight, query_weight), machines)
+        weights = sample_weight, query_weight
+        parts = self.checked_parts(parts, valid, weights, machines)
+        fit = PartsFit(self, parts, valid, weights, machines)
         start, trees, boosting = fit.chosen(Start(), callback)
         lost = boosting.stop == "machine_lost"
         text = fit.text(trees[: boosting.best_iteration])

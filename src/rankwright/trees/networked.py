@@ -24,7 +24,7 @@ from rankwright.data.alignment import Features
 from rankwright.data.dataset import Dataset
 from rankwright.data.each import EachHere
 from rankwright.data.hashing import combine
-from rankwright.data.pages import trim
+from rankwright.data.pages import give_freed_back
 from rankwright.data.validation import Floats, Matrix
 from rankwright.inputs import WeightColumn, part_data
 from rankwright.metrics.metric import Metric
@@ -168,7 +168,7 @@ class PreparedMachine:
             for parts in (train, valid)
         ]
         self.starts = [_scores_of(seat, parts) for parts in (train, valid)]
-        trim()
+        give_freed_back()
 
     def connected(self) -> NetworkedMachine:
         """Meet the others: it returns when all are there."""
