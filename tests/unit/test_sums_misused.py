@@ -20,7 +20,7 @@ from rankwright.data import make_mslr_like
 from rankwright.exceptions import DataError, DataWarning
 from rankwright.persistence import packed
 from rankwright.refitting import EndedEarly
-from rankwright.trees import grafting
+from rankwright.trees.grafting_memory import GraftInMemory
 from tests.interfaces.conftest import Cli, run
 from tests.signals import default_handlers
 
@@ -106,7 +106,7 @@ def test_an_interrupt_of_the_base_keeps_the_trees(parts: Parts, monkeypatch: Any
     def interrupted(*_: Any) -> float:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(grafting, "_base_alpha", interrupted)
+    monkeypatch.setattr(GraftInMemory, "alpha_of", interrupted)
     found = auto()
     with pytest.raises(EndedEarly):
         found.fit_dataset(train, valid=valid)

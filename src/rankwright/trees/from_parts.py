@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -147,6 +146,7 @@ class PartsFit(Runs[list[str]]):
         params = {**lightgbm_params(ranker), "force_col_wise": True, "pre_partition": True}
         features = replace(parts.facts.features, owner="the training data")
         self.plan = FitPlan(clone(ranker), loss, params, metric, tuple(watched), features, weights)
+        self.bins = self._made_bins()
         self.complaint = ""
 
     def start_from(self, base: Any) -> Start:
@@ -179,9 +179,8 @@ class PartsFit(Runs[list[str]]):
             machines.close()
         return machines.trees, boosting
 
-    @cached_property
-    def _bins(self) -> bytes | None:
-        """The bins of the features; None if no feature can be split."""
+    def _made_bins(self) -> bytes | None:
+        """Return the bins of the features, packed; None if no feature can be split."""
         params = dict(self.plan.params)
         sample = sample_of_parts(self.parts, sample_size(params), int(params["data_random_seed"]))
         with engine.errors():
@@ -195,7 +194,7 @@ class PartsFit(Runs[list[str]]):
 
     def _machines(self, base: Additive | None) -> SeveralMachines | None:
         """Return the machines; None if no feature can be split."""
-        bins, plan = self._bins, replace(self.plan, base=base)
+        bins, plan = self.bins, replace(self.plan, base=base)
         if bins is None:
             return None
         if isinstance(self.parts, WithMachines):
