@@ -146,7 +146,7 @@ class AveragedRanker(ForestRanker):
         weights = np.where(ranks, 1.0 if given is None else given[: len(ranks)], 0.0)
         if not weights.any():
             weights = np.where(ranks, 1.0, 0.0)  # interrupted before a member with a weight
-        if valid is not None and isinstance(self.weights, str) and self.weights == "valid":
+        if valid is not None and self.weighs_by_valid:
             warn_of_few(valid.queries, metric)
             terms = fitted.terms(np.ones(len(ranks)))
             each = [valid.scores(term) * factor for term, factor in terms]
@@ -217,7 +217,7 @@ class AveragedRanker(ForestRanker):
         grown = [n for n in self.member_trees_ if n > 0]
         if grown:
             found["n_estimators"] = round(sum(grown) / len(grown))
-        if isinstance(self.weights, str) and self.weights == "valid":
+        if self.weighs_by_valid:
             found["weights"] = self.member_weights_.tolist()
         return found
 
