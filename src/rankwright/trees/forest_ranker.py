@@ -167,8 +167,8 @@ class ForestRanker(Ranker):
     ) -> Parts:
         """Return parts to learn from; what cannot be learned from them is refused."""
         self.check_params()
-        self.check_watched(valid)
         self.check_takes_parts(parts, machines)
+        self.check_watched(valid)
         check_part_weights(parts, *weights)
         return check_parts(self, parts, allow_nan=True)
 
