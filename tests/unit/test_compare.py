@@ -21,7 +21,17 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import rankwright as rw
-from rankwright.comparison import Choice, Entry, Event, Range, compare, lineup, read_lineup
+from rankwright.comparison import (
+    Choice,
+    Entry,
+    Event,
+    Range,
+    compare,
+    lineup,
+    noise_study,
+    read_lineup,
+    tune,
+)
 from rankwright.comparison.space import draw_parameters
 from rankwright.comparison.tables import size_text
 from rankwright.evaluation import compare_pairs, rotate, split
@@ -106,8 +116,32 @@ def test_every_entry_of_the_line_up_is_fitted(data: rw.Dataset) -> None:
     assert (families["graft"], families["ensemble"]) == ("graft", "ensemble")
     with pytest.raises(ValueError, match="at least one model"):
         compare(data, [])
-    with pytest.raises(TypeError, match="models must be a sequence of names"):
-        compare(data, "random")
+
+
+@pytest.mark.parametrize("models", ["random", rw.LinearRanker(), [rw.LinearRanker()], 3])
+def test_models_are_names_entries_or_rankers_by_name(data: rw.Dataset, models: Any) -> None:
+    with pytest.raises(TypeError, match=r"^models must be a sequence of names .*, but there is .*"):
+        compare(data, models)
+
+
+def test_rankers_by_name_are_fitted_as_they_are(data: rw.Dataset) -> None:
+    named = {"mine": rw.LinearRanker("listnet", alpha=0.5)}
+    by_name, by_entry = compare(data, named), compare(data, [Entry("mine", named["mine"])])
+    assert by_name.model("mine").alpha == 0.5
+    np.testing.assert_array_equal(by_name.model("mine").coef_, by_entry.model("mine").coef_)
+
+
+@pytest.mark.parametrize("given", ["train.txt", None, np.zeros((3, 2)), ["Fold1"]])
+def test_data_are_a_data_set_or_folds(given: Any, data: rw.Dataset) -> None:
+    with pytest.raises(TypeError, match=r"^data must be a Dataset or a sequence of folds, but is"):
+        compare(given, ["random"])
+    with pytest.raises(TypeError, match=r"^dataset must be a Dataset, but is a"):
+        tune(rw.LinearRanker(), given, {"alpha": Choice((0.1, 1.0))})
+    with pytest.raises(TypeError, match=r"^dataset must be a Dataset, but is a"):
+        noise_study(given, "labels", ["random"])
+    wrong_way_round: tuple[Any, Any] = (["random"], data)
+    with pytest.raises(TypeError, match=r"but there is <Dataset>\.$"):
+        compare(*wrong_way_round)
 
 
 # ---- comparisons ----

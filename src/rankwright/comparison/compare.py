@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwright.comparison.entries import Entry, check_entry_names, lineup
+from rankwright.comparison.entries import Entry, Models, entries_of
 from rankwright.comparison.executors import executor_for, run_all
 from rankwright.comparison.halving import HALVE_ABOVE, budget_text, rungs
 from rankwright.comparison.keys import key
@@ -46,7 +46,7 @@ _ORDER = {name: place for place, name in enumerate(_SLOWEST)}
 
 def compare(
     data: Dataset | Sequence[Fold],
-    models: Sequence[Entry | str] | None = None,
+    models: Models | None = None,
     *,
     test: Dataset | None = None,
     valid: Dataset | None = None,
@@ -69,8 +69,9 @@ def compare(
     ----------
     data : Dataset or sequence of Fold
         Training data, or folds with training, validation and test queries.
-    models : sequence of str or Entry, optional
-        Names of the default line-up, or entries of your own; the whole line-up by default.
+    models : sequence of str or Entry, or mapping of str to estimator, optional
+        Names of models, entries of your own, or unfitted rankers by name, which are fitted with
+        their own parameters; the whole line-up by default.
     test, valid : Dataset, optional
         Test and validation queries, if ``data`` is a data set; without them they are cut from it by
         query.
@@ -127,7 +128,7 @@ def compare(
     'xendcg-linear'
     """
     begin = time.perf_counter()
-    entries = _entries(models)
+    entries = entries_of(models)
     asked = named_metrics(metrics)
     if not asked:
         raise ValueError("metrics must name at least one metric.")
@@ -187,19 +188,16 @@ def _one_at_a_time(callback: Callable[[Event], None] | None) -> Callable[[Event]
     return call
 
 
-def _entries(models: Sequence[Entry | str] | None) -> list[Entry]:
-    if models is None:
-        return lineup()
-    if isinstance(models, str):
-        raise TypeError(f"models must be a sequence of names or entries, but is {models!r}.")
-    return check_entry_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
-
-
 def _as_folds(
     data: Dataset | Sequence[Fold], test: Dataset | None, valid: Dataset | None, seed: int
 ) -> list[Fold]:
     if isinstance(data, Dataset):
         return split(data, test, valid, seed)
+    if not isinstance(data, Sequence) or not all(isinstance(fold, Fold) for fold in data):
+        raise TypeError(
+            f"data must be a Dataset or a sequence of folds, but is a {type(data).__name__}. Make "
+            "one: rankwright.read(path), Dataset(X, y, qid), or rankwright.from_frame(table)."
+        )
     if test is not None or valid is not None:
         raise ValueError("test and valid go with a data set; folds have their own.")
     folds = [fold.check() for fold in data]

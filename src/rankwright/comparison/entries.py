@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from rankwright.adapters import check_estimator
 from rankwright.comparison.keys import described
@@ -14,7 +14,7 @@ from rankwright.comparison.space import Choice, Range, Space, parse_space
 from rankwright.data.files import PathLike
 from rankwright.exceptions import DataError
 from rankwright.models import base_name, family, make_model, paper_params
-from rankwright.showing import Brief
+from rankwright.showing import Brief, brief
 from rankwright.suggestions import meant
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
@@ -63,6 +63,10 @@ class Entry(Brief):
     def describe(self) -> str:
         """Return class, parameters and space as a text that is equal for equal entries."""
         return f"{described(self.estimator)} {described([*self.space.items()])}"
+
+
+# What a comparison or a study is asked for; rankers by name are fitted as they are.
+Models: TypeAlias = Sequence[Entry | str] | Mapping[str, Any]
 
 
 _TREES: Space = {
@@ -117,6 +121,39 @@ def lineup(names: Iterable[str] | None = None) -> list[Entry]:
     ['xendcg-linear', 'random']
     """
     return check_entry_names([entry_of(name) for name in (_LINEUP if names is None else names)])
+
+
+def entries_of(models: Models | None) -> list[Entry]:
+    """Return the entries that are meant: names, entries, or rankers by name; None is the line-up.
+
+    Examples
+    --------
+    >>> from rankwright import LinearRanker
+    >>> [entry.name for entry in entries_of({"mine": LinearRanker()})]
+    ['mine']
+    """
+    if models is None:
+        return lineup()
+    if isinstance(models, Mapping):
+        return check_entry_names([Entry(name, ranker) for name, ranker in models.items()])
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        raise _no_models(models)
+    return check_entry_names([_one_entry(model) for model in models])
+
+
+def _one_entry(model: Entry | str) -> Entry:
+    if isinstance(model, Entry):
+        return model
+    if isinstance(model, str):
+        return entry_of(model)
+    raise _no_models(model)
+
+
+def _no_models(given: object) -> TypeError:
+    return TypeError(
+        "models must be a sequence of names or entries, or rankers by name, such as "
+        f"{{'mine': LinearRanker()}}, but there is {brief(given)}."
+    )
 
 
 def read_lineup(path: PathLike) -> list[Entry]:

@@ -9,14 +9,14 @@ which stay as they are. Sections 5.4 and 5.5 of the XE-NDCG paper do the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rankwright.comparison.entries import Entry, check_entry_names, lineup
+from rankwright.comparison.entries import Entry, Models, entries_of
 from rankwright.comparison.executors import JobExecutor, executor_for, run_all
 from rankwright.comparison.keys import described, key
 from rankwright.comparison.noise_curves import NoiseStudy
@@ -27,7 +27,7 @@ from rankwright.comparison.trial import run_trial
 from rankwright.comparison.workers import WorkerError, reason
 from rankwright.data.arrays import fingerprint
 from rankwright.data.corruptions import Corruption, LabelNoise, find_corruption
-from rankwright.data.dataset import Dataset
+from rankwright.data.dataset import Dataset, check_is_dataset
 from rankwright.data.files import PathLike
 from rankwright.data.noise import label_noise_up_to
 from rankwright.data.streams import check_seed
@@ -53,7 +53,7 @@ SHARES = (0.6, 0.2, 0.2)
 def noise_study(
     dataset: Dataset,
     corruption: str | Corruption = "labels",
-    models: Sequence[str | Entry] | Mapping[str, Any] = DEFAULT_MODELS,
+    models: Models = DEFAULT_MODELS,
     *,
     levels: Sequence[float] | None = None,
     n_trials: int = DEFAULT_TRIALS,
@@ -118,8 +118,9 @@ def noise_study(
     >>> study.curve("xendcg")[0].round(1).tolist()
     [0.8, 0.6]
     """
+    check_is_dataset(dataset, "dataset")
     what = _check_corruption(corruption, dataset)
-    entries = _check_models(models)
+    entries = entries_of(models)
     swept = tuple(float(level) for level in (what.levels if levels is None else levels))
     if not swept or len(set(swept)) < len(swept):
         raise ValueError(f"levels must be different numbers, at least one, but are {levels!r}.")
@@ -154,14 +155,6 @@ def _check_corruption(corruption: str | Corruption, dataset: Dataset) -> Corrupt
     if corruption == "labels":
         return LabelNoise(label_noise_up_to(float(dataset.y.max())))
     return find_corruption(corruption)
-
-
-def _check_models(models: Sequence[str | Entry] | Mapping[str, Any]) -> list[Entry]:
-    if isinstance(models, str):
-        raise TypeError(f"models must be a sequence of names or entries, but is {models!r}.")
-    if isinstance(models, Mapping):
-        return check_entry_names([Entry(name, ranker) for name, ranker in models.items()])
-    return check_entry_names([m if isinstance(m, Entry) else lineup([m])[0] for m in models])
 
 
 # ---- fits ----

@@ -28,7 +28,7 @@ from rankwright.comparison.telling import show_trials
 from rankwright.comparison.trial import TrialResult, run_trial
 from rankwright.comparison.workers import WorkerError, reason
 from rankwright.data.arrays import fingerprint
-from rankwright.data.dataset import Dataset
+from rankwright.data.dataset import Dataset, check_is_dataset
 from rankwright.data.files import PathLike
 from rankwright.data.validation import check_count
 from rankwright.evaluation.folds import Fold
@@ -116,6 +116,7 @@ def tune(
     {'alpha': 2.32}
     >>> ranker = study.fit_best(ds)
     """
+    check_is_dataset(dataset, "dataset")
     check_count("n_trials", n_trials)
     check_count("halve_above", halve_above, optional=True)
     if not space:
