@@ -34,8 +34,18 @@ def parts(request: pytest.FixtureRequest, tmp_path: Path) -> LocalParts:
     return LocalParts(spool, spooled, Facts(tuple(facts)))
 
 
+PARAMS = {"verbosity": -1, "feature_pre_filter": False}
+
+
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def loaded() -> None:
+    """Load what bins need; libraries are mapped files, too."""
+    for X in (np.eye(50, dtype=np.float32), sp.csr_array(np.eye(50, dtype=np.float32))):
+        engine.binned_parts(PARAMS, [X], engine.bins_of(PARAMS, np.eye(50, dtype=np.float32), {}))
+
+
+@pytest.fixture
+def few(loaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let half a part be many pages."""
     monkeypatch.setattr(pages, "MOST", pages.mapped() + ONE // 2)
 
@@ -88,9 +98,8 @@ def test_rows_that_go_into_bins_are_not_all_in_memory(
         return give_back()
 
     monkeypatch.setattr(engine, "give_back", watched)
-    params = {"verbosity": -1, "feature_pre_filter": False}
     before = pages.mapped()
-    bins = engine.bins_of(params, taken, {})
-    binned = engine.binned_parts(params, matrices, bins)
+    bins = engine.bins_of(PARAMS, taken, {})
+    binned = engine.binned_parts(PARAMS, matrices, bins)
     assert binned.num_data() == N_PARTS * N_DOCS
     assert max(seen) - before < 1.1 * ONE
