@@ -28,32 +28,34 @@ help: ## list the targets
 
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q "scikit-build-core>=0.11" "nanobind>=2.4" ninja cmake
+	$(BIN)/python -m pip install -qq --upgrade pip
+	$(BIN)/python -m pip install -qq "scikit-build-core>=0.11" "nanobind>=2.4" ninja cmake
 	# The dependencies of the dev extra, without building the project itself.
 	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['frames'], *e['report'], *e['data'], *e['tune'], *e['serve'], *e['dask'], *e['docs'], *[d for d in e['dev'] if not d.startswith('rankwright')], sep='\n')" > $(VENV)/requirements.txt
-	$(BIN)/python -m pip install -q -r $(VENV)/requirements.txt
+	$(BIN)/python -m pip install -qq -r $(VENV)/requirements.txt
 	touch $@
 
 # What users get: sdist -> wheel -> installed.
 $(VENV)/installed: $(VENV)/tools $(SOURCES) CMakeLists.txt pyproject.toml
 	rm -rf dist
 	$(BIN)/python -m build -q --no-isolation --outdir dist
-	$(BIN)/python -m pip install -q --force-reinstall --no-deps dist/*.whl
+	$(BIN)/python -m pip install -qq --force-reinstall --no-deps dist/*.whl
 	touch $@
 
 $(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install -q --upgrade pip
-	$(PEERS)/bin/python -m pip install -q pytest hypothesis -r benchmarks/requirements.txt
-	$(PEERS)/bin/python -m pip install -q --force-reinstall --no-deps dist/*.whl
-	$(PEERS)/bin/python -m pip install -q "$$(ls dist/*.whl)[serve]"
+	$(PEERS)/bin/python -m pip install -qq --upgrade pip
+	$(PEERS)/bin/python -m pip install -qq pytest hypothesis -r benchmarks/requirements.txt
+	$(PEERS)/bin/python -m pip install -qq --force-reinstall --no-deps dist/*.whl
+	$(PEERS)/bin/python -m pip install -qq "$$(ls dist/*.whl)[serve]"
 	touch $@
 
-# The engines that exports go to beside the tools of $(VENV); those that cannot be installed are skipped.
+# The engines that exports go to beside the tools of $(VENV). All together, so that their versions suit each other; where
+# some cannot be installed, the others one by one.
 $(ENGINES)/installed: $(VENV)/installed tests/systems/requirements.txt
 	$(BIN)/python -m venv $(ENGINES)
-	while read -r package; do $(ENGINES)/bin/python -m pip install -q "$$package" || true; done < tests/systems/requirements.txt
+	$(ENGINES)/bin/python -m pip install -qq -r tests/systems/requirements.txt || while read -r package; do \
+		$(ENGINES)/bin/python -m pip install -qq "$$package" || true; done < tests/systems/requirements.txt
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 		> $$($(ENGINES)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
 	touch $@
@@ -61,7 +63,7 @@ $(ENGINES)/installed: $(VENV)/installed tests/systems/requirements.txt
 # Atheris beside the tools of $(VENV); where it cannot be installed, fuzzing goes on without it.
 $(VENV)-fuzz/installed: $(VENV)/tools fuzz/requirements.txt
 	$(BIN)/python -m venv $(VENV)-fuzz
-	$(VENV)-fuzz/bin/python -m pip install -q -r fuzz/requirements.txt || true
+	$(VENV)-fuzz/bin/python -m pip install -qq -r fuzz/requirements.txt || true
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 		> $$($(VENV)-fuzz/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
 	touch $@

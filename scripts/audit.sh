@@ -29,7 +29,7 @@ echo "== the oldest versions"
 cat "$out/oldest.txt"
 "$python" -m venv --clear "$out/oldest"
 wheel=$(echo dist/rankwright-*.whl)
-"$out/oldest/bin/python" -m pip install -q -c "$out/oldest.txt" "$wheel[all]" pandas polars pytest hypothesis
+"$out/oldest/bin/python" -m pip install -qq -c "$out/oldest.txt" "$wheel[all]" pandas polars pytest hypothesis
 cd "$out/elsewhere"
 "$out/oldest/bin/python" "$top/scripts/smoke.py"
 # The tests that meet a dependency's own names; warnings of old versions about each other are not ours.
@@ -40,7 +40,7 @@ cd "$top"
 
 echo "== known vulnerabilities"
 "$python" -m venv "$out/tool"
-"$out/tool/bin/python" -m pip install -q pip-audit
+"$out/tool/bin/python" -m pip install -qq pip-audit
 "$python" -m pip freeze --exclude rankwright >"$out/installed.txt"
 looked_up() { # VERSIONS: fails if one is vulnerable
     "$out/tool/bin/pip-audit" --no-deps --disable-pip -r "$1" >"$out/found.txt" 2>"$out/log.txt"

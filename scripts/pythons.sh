@@ -37,7 +37,7 @@ for version in 3.11 3.12 3.13 3.14; do
         fi
     fi
     echo "$(basename "$wheel")"
-    "$out/$version/bin/python" -m pip install -q "$wheel[all]"
+    "$out/$version/bin/python" -m pip install -qq "$wheel[all]"
     (cd "$out" && PYTHONSAFEPATH=1 "$out/$version/bin/python" -W error::SyntaxWarning "$OLDPWD/scripts/smoke.py")
     tried=$((tried + 1))
 done

@@ -97,6 +97,7 @@ def test_a_worker_that_is_killed_costs_time_only(
         folder=tmp_path / "run",
         callback=kill,
     )
+    client.wait_for_workers(2, timeout=60)  # those that come later count them
     assert killed
     assert found.metrics_csv() == alone.metrics_csv()
 
