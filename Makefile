@@ -73,7 +73,7 @@ $(VENV)-fuzz/installed: $(VENV)/tools fuzz/requirements.txt
 demo: $(VENV)/installed ## generate data, compare rankers, write the report, print its path
 	$(BIN)/python examples/demo.py
 
-COVER = --hypothesis-profile=thorough --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=html:$(CURDIR)/build/coverage
+COVER = --hypothesis-profile=thorough --cov=rankwright --cov-config=$(CURDIR)/pyproject.toml --cov-report=html:$(CURDIR)/build/coverage-pages
 test: $(VENV)/installed build/letor_fuzz ## build sdist -> wheel, install it, test it from another directory (COVERAGE=1)
 	build/letor_fuzz fuzz/corpus/letor 5000
 	mkdir -p build/elsewhere
