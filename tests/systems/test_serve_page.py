@@ -177,7 +177,7 @@ def test_what_passes_through_is_drawn(page: Any, site: Site) -> None:
         )
         assert answer.ok
     page.wait_for_selector("#routes tbody th:text('POST /v1/rank')")
-    assert "30" in page.locator("#routes tbody tr").first.inner_text()
+    eventually(page, "document.querySelector('#routes tbody tr').textContent.includes('30')")
     assert "ms" in page.locator("#latencies .plot").get_attribute("aria-label")
     assert re.search(r"p99 [\d.]+ ms", page.locator("#answers .detail").first.inner_text())
     page.wait_for_selector("#rankings th button:text('shoes 29')")
@@ -280,8 +280,10 @@ def test_promote_and_roll_back_by_keyboard(page: Any, site: Site) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector("h1:has-text('SLAMPerceptron 2')")
     assert promoted() == 2
-    assert page.locator("#announce").inner_text() == "Model 2 is served."
-    assert focused(page) == "models-title"  # the button is gone; the next Tab goes on from here
+    # The page may look by itself before it hears that its request was granted.
+    eventually(page, "document.getElementById('announce').textContent === 'Model 2 is served.'")
+    # The button is gone; the next Tab goes on from here.
+    eventually(page, "document.activeElement.id === 'models-title'")
     assert page.locator("tr.serving th").inner_text().startswith("2")
 
     tab_to(page, "Roll back to model 1")
@@ -320,7 +322,9 @@ def test_an_experiment_begins_and_ends(page: Any, site: Site) -> None:
     assert not page.locator("#experiment-begin").is_visible()
     fill(site.service, 400, "judged", 8)
     page.wait_for_selector("#experiments .interval")
-    assert "Model 2 is" in page.locator("#experiments .verdict").inner_text()
+    eventually(
+        page, "document.querySelector('#experiments .verdict').textContent.includes('Model 2 is')"
+    )
     page.locator("#experiments button").click()
     page.locator("#confirm-yes").click()
     page.wait_for_selector("#experiments .badge:text('ended')")
