@@ -124,6 +124,12 @@ def test_models_are_names_entries_or_rankers_by_name(data: rw.Dataset, models: A
         compare(data, models)
 
 
+@pytest.mark.parametrize("name", [1, "a b", ""])
+def test_names_are_texts_of_letters_and_digits(data: rw.Dataset, name: Any) -> None:
+    with pytest.raises(ValueError, match=r"^a model's name must have letters, .*, but is"):
+        compare(data, {name: rw.LinearRanker()})
+
+
 def test_rankers_by_name_are_fitted_as_they_are(data: rw.Dataset) -> None:
     named = {"mine": rw.LinearRanker("listnet", alpha=0.5)}
     by_name, by_entry = compare(data, named), compare(data, [Entry("mine", named["mine"])])

@@ -47,7 +47,7 @@ class Entry(Brief):
     family: str = ""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
             raise ValueError(
                 f"a model's name must have letters, digits and . _ + - only, but is {self.name!r}."
             )
